@@ -161,7 +161,10 @@ class Evidence:
 def _masses(groups: np.ndarray, count: int, table: pd.DataFrame) -> pd.DataFrame:
     """The masses of ``count`` modes, given the mode of each population, groups (K,)."""
     found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
-    joined = _united(groups, table["joined"].to_numpy(), count)
+    one = groups, groups[table["joined"].to_numpy()]
+    united = sparse.csr_array((np.ones(groups.size), one), (count, count))
+    parts = csgraph.connected_components(united, directed=False)[1]
+    joined = np.array([np.flatnonzero(parts == part)[0] for part in parts])
     evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
     rng = np.random.default_rng(SEED)
     masses = shares(evidence, table["error"].to_numpy(), rng, joined[groups])
@@ -178,16 +181,6 @@ def clear_winner(masses: pd.DataFrame) -> int | None:
     if (held["mass_high"].iloc[1:] >= held["mass_low"].iloc[0]).any():
         return None
     return int(held.index[0])
-
-
-def _united(groups: np.ndarray, joined: np.ndarray, count: int) -> np.ndarray:
-    """(count,) the first of the modes that each is one with.
-
-    groups : (K,) the mode of each start. joined : (K,) the first start that each is one with.
-    """
-    pairs = sparse.csr_array((np.ones(groups.size), (groups, groups[joined])), (count, count))
-    parts = csgraph.connected_components(pairs, directed=False)[1]
-    return np.array([np.flatnonzero(parts == part)[0] for part in parts])
 
 
 def compute(

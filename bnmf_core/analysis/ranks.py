@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -188,16 +187,15 @@ def read(folder: Path) -> RankStudy:
     plain, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
     try:
         table = pd.DataFrame(plain["table"])
-        criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
+        criteria = {
+            key: Criterion(**values | {"runners_up": tuple(values["runners_up"])})
+            for key, values in plain["criteria"].items()
+        }
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
         uneven = plain["counts"], plain.get("grows", False)  # unknown of those made before
         return RankStudy(table, criteria, plain["noise"], plain["prior"], best, *uneven)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
-
-
-def _criterion(values: dict[str, Any]) -> Criterion:
-    return Criterion(**values | {"runners_up": tuple(values["runners_up"])})
 
 
 def answered(root: Path, dataset_id: str) -> list[RankQuestion]:

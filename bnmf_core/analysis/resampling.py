@@ -102,7 +102,9 @@ def compute(
         A, W = (F[0] for F in comparison.factors([row]))
         A, W, _ = solved(problem, A, W, stopped)
         again = counts_drawn_again(comparison, run)
-        ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: _enough(problem) or samples_left_out}
+        too_few = "There are too few samples to leave some out."
+        fewer = too_few if kept(seen.N) < comparison.rank else samples_left_out
+        ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: fewer}
         several = parts(list(ways.items()), report)
         for i, ((kind, way), of_kind) in enumerate(several):
             many = int(min(MOST, BUDGET * RATE / usual_solver(problem).work(problem, None)))
@@ -136,13 +138,6 @@ def _why_not(comparison: Comparison) -> str:
         return "Tiles of yes and no have no angles; Binary says which of them can be believed."
     if not comparison.optima.any():
         return "No factorization is known to have converged, so there is none to start from."
-    return ""
-
-
-def _enough(problem: Problem) -> str:
-    """Why samples cannot be left out; "" where they can."""
-    if kept(problem.dataset.N) < problem.rank:
-        return "There are too few samples to leave some out."
     return ""
 
 

@@ -90,15 +90,7 @@ class Particles:
     ) -> "Particles":
         """Particles whose arrays, one for each of ``ARRAYS``, are given by name."""
         return cls(
-            A=arrays["A"],
-            W=arrays["W"],
-            ids=arrays["ids"],
-            chain=arrays["chain"],
-            draw=arrays["draw"],
-            weights=arrays["weights"],
-            log_joint=arrays["log_joint"],
-            error=arrays["error"],
-            seconds=arrays["seconds"],
+            **{name: arrays[name] for name in ARRAYS},
             spec=spec,
             diagnostics=diagnostics,
             trace=trace,

@@ -126,7 +126,8 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
                     continue
                 if found.size > MAX_ENTRIES:
                     raise DataError(f"{clean_name(key, 40)!r} has more entries than can be read.")
-                sides, values = _sides(found), found[()]
+                names = [side[0].name if len(side) else "" for side in found.dims]
+                sides, values = [name.rpartition("/")[2] for name in names], found[()]
                 for number, side in enumerate(("chain", "draw")):
                     if "chain" in sides and "draw" in sides:
                         values = np.moveaxis(values, sides.index(side), number)
@@ -142,11 +143,6 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
                         f"{name}/{key}", values, rows, columns, source=_source(file, name)
                     )
                     yield _as_made(file, _chained(one))
-
-
-def _sides(array: Any) -> list[str]:
-    """What the dimensions of an array in NetCDF are called, "" of one without a name."""
-    return [side[0].name.rpartition("/")[2] if len(side) else "" for side in array.dims]
 
 
 def _source(file: Any, name: str) -> str:

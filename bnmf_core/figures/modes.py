@@ -275,15 +275,7 @@ def discovery_curve(told: Unseen) -> go.Figure:
     """The expected number of modes among the first n restarts, with its interval."""
     curve = told.curve
     figure = Sketch()
-    figure.add_scatter(
-        x=[*curve["restarts"], *curve["restarts"][::-1]],
-        y=[*curve["upper"], *curve["lower"][::-1]],
-        fill="toself",
-        fillcolor=BAND,
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    figure.add_band(curve["restarts"], curve["lower"], curve["upper"], BAND)
     for extrapolated, dash in ((False, "solid"), (True, "dot")):
         part = curve[curve["extrapolated"] == extrapolated]
         figure.add_scatter(

@@ -149,6 +149,26 @@ def lines_of(titles: Sequence[str]) -> int:
     return max((title.count("<br>") for title in titles), default=0)
 
 
+def picture_at(
+    source: str, x: float, y: float, width: float, height: float, **place: str
+) -> dict[str, object]:
+    """An image of a layout whose upper edge has its middle at a place of the first axes."""
+    return {
+        "source": source,
+        "xref": "x",
+        "yref": "y",
+        "x": x,
+        "y": y,
+        "sizex": width,
+        "sizey": height,
+        "xanchor": "center",
+        "yanchor": "top",
+        "sizing": "contain",
+        "layer": "below",
+        **place,
+    }
+
+
 def markers(
     style: RunStyle, converged: np.ndarray, focus: np.ndarray, sizes: tuple[int, int] = (8, 6)
 ) -> dict[str, object]:

@@ -132,7 +132,11 @@ def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:
 
 
 def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.Generator) -> State:
-    log_likelihood = _log_likelihood(problem, state.A, state.W)
+    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    data = problem.dataset
+    squared = squared_errors(data.X, state.A.transpose(0, 2, 1), state.W, data.mask)
+    constant = 0.5 * data.observed * np.log(2 * np.pi * variance)
+    log_likelihood = -squared / (2 * variance) - constant
     rise = next_rise(log_likelihood, settings.effective, 1.0 - state.power)
     log_weights = rise * log_likelihood
     top = log_weights.max()
@@ -149,14 +153,6 @@ def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.G
         rises=state.rises + 1,
         log_evidence=state.log_evidence + float(top + np.log(weights.mean())),
     )
-
-
-def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """log p(X | A, W) with every constant (n,), of A (n, R, D)."""
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
-    data = problem.dataset
-    squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
-    return -squared / (2 * variance) - 0.5 * data.observed * np.log(2 * np.pi * variance)
 
 
 def next_rise(log_likelihood: np.ndarray, effective: float, most: float) -> float:

@@ -9,7 +9,8 @@ from bnmf_core.boolean.figures.tiles import cell_map
 from bnmf_core.boolean.thresholds import cell_probabilities
 from pages.boolean_parts.selection import Selection
 from pages.frame import view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 
 # Cells that are listed behind the map.
 MOST = 500
@@ -30,9 +31,7 @@ READING = {
 
 def show(seen: Selection) -> None:
     """One map at a time, and the histogram of a cell."""
-    kind = st.segmented_control(
-        "What is mapped", list(KINDS), default="on", format_func=shown(KINDS), required=True
-    )
+    kind = pick_one("What is mapped", KINDS, "on")
     values = getattr(seen.run, kind)
     # The cells with the largest values (D, N), the largest first.
     called = KINDS[kind]

@@ -4,7 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.frame import link, view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from studies.boolean.tables import tables as yes_no
 from studies.result import StudyResult, full
 from studies.rrt import findings as trees
@@ -32,9 +33,7 @@ def chosen() -> str:
     """The key of the study to look at, as the address has it."""
     there = {key: label for key, label in STUDIES.items() if key == COVERAGE or full(key)}
     link.one_of("study", there)
-    key = st.segmented_control(
-        "Paper", list(there), required=True, format_func=shown(there), key=link.key("study")
-    )
+    key = pick_one("Paper", there, key=link.key("study"))
     link.share("study")
     return str(key)
 

@@ -187,7 +187,10 @@ def _of_run(
     weights = members["weight"].to_numpy()
     all_A, all_W = comparison.factors(rows)
     sampled = members["algorithm"].iloc[0] in comparison.samplers
-    inside = _most_probable_chain(members) if sampled else np.arange(len(members))
+    inside = np.arange(len(members))
+    if sampled:  # of the chain whose states have the highest log joint on average
+        most_probable = members.groupby("chain")["log_joint"].mean().idxmax()
+        inside = np.flatnonzero(members["chain"] == most_probable)
     height = members["log_joint"].to_numpy()[inside]
     best, counted = int(np.nanargmax(height)), weights[inside]
     A, W = all_A[inside], all_W[inside]
@@ -217,13 +220,6 @@ def _of_run(
         arrays[f"at_{name}"], arrays[f"errors_{name}"] = threshold_curve(basis, of_columns, X)
         arrays[f"pairs_{name}"] = two_thresholds(basis, of_columns, X)
     return arrays, _table(basis, of_columns, all_A, all_W, weights, against["seen"])
-
-
-def _most_probable_chain(members: pd.DataFrame) -> np.ndarray:
-    """Rows of the chain whose states have the highest log joint on average."""
-    chains = members["chain"].to_numpy()
-    height = members.groupby("chain")["log_joint"].mean()
-    return np.flatnonzero(chains == height.idxmax())
 
 
 def _slopes(

@@ -95,9 +95,8 @@ def step(
         if not state.active.any():
             break
         state = _climbed(problem, state, settings, products)
-    data, R = problem.dataset, problem.rank
     if state.active.any():
-        return state, Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
+        return state, Batch.empty(problem)
     found = {
         "iterations": state.iterations,
         "converged": state.movement <= settings.movement,

@@ -103,9 +103,8 @@ def step(
         if not state.active.any():
             break
         state = _iterated(problem, state, settings)
-    data, R = problem.dataset, problem.rank
     if state.active.any():
-        return state, Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
+        return state, Batch.empty(problem)
     A = state.A.transpose(0, 2, 1)
     found = {
         "iterations": state.iterations,

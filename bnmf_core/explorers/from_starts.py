@@ -222,8 +222,7 @@ def step(
     state = solver_of(problem, settings).advance(problem, state, stopping)
     waiting = 0 if state.approaching else int(np.argmax([*state.active, True]))
     if not waiting:
-        D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
-        return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+        return state, Batch.empty(problem)
     done, rest = state.part_of(slice(None, waiting)), state.part_of(slice(waiting, None))
     kkt, movement, gain = done.kkt, done.movement, done.gain
     A, W = done.particles

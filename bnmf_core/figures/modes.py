@@ -129,7 +129,8 @@ def mode_map(
         },
         showlegend=False,
     )
-    scale = _scale(points)
+    extent = np.ptp(points, axis=0) / (np.array([WIDTH, HEIGHT]) - 2 * ROOM)
+    scale = float(max(extent.max(), 1e-9))  # units of the distance per pixel
     labels = {
         k: "<br>".join(
             ([] if size[k] >= WIDE else [f"<b>{k + 1}</b>"])
@@ -158,12 +159,6 @@ def mode_map(
     title = f"{K} {plural} of {', '.join(made)}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
     return layout(figure, title, HEIGHT, margin=margin)
-
-
-def _scale(points: np.ndarray) -> float:
-    """Units of the distance per pixel."""
-    extent = np.ptp(points, axis=0) / (np.array([WIDTH, HEIGHT]) - 2 * ROOM)
-    return float(max(extent.max(), 1e-9))
 
 
 def _placed(

@@ -102,9 +102,8 @@ def recorded(
 
 def joined(problem: Problem, parts: list[Batch]) -> Batch:
     """The batches in their order as one; an empty one where there is none."""
-    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
     if not parts:
-        return Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+        return Batch.empty(problem)
     return Batch(
         np.concatenate([part.A for part in parts]),
         np.concatenate([part.W for part in parts]),

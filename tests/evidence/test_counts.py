@@ -13,6 +13,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import anneal
 from bnmf_core.evidence.paths import posterior_of
 from bnmf_core.evidence.sources_path import CountsPosterior
+from bnmf_core.findings.ranks import of_counts
 from bnmf_core.likelihoods import MODELS, gammas
 
 TALL = np.array([[3.0, 0, 9], [1, 14, 0]])
@@ -103,6 +104,11 @@ def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
     for R, found, error in study.table[["rank", "log_evidence", "error"]].to_numpy():
         expected, off = by_importance(problem_of(X, int(R), key))
         assert found == pytest.approx(expected, abs=4 * np.hypot(error, off) + 0.02), R
+    chosen = study.criteria["evidence"].chosen
+    assert next(iter(study.of_noise)) == key and len(study.of_noise) == 2
+    for other, one in study.of_noise.items():
+        expected, off = by_importance(problem_of(X, chosen, other))
+        assert one.log_evidence == pytest.approx(expected, abs=4 * np.hypot(one.error, off) + 0.02)
 
 
 def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):
@@ -128,6 +134,12 @@ def test_the_evidence_tells_poisson_from_negative_binomial_and_finds_the_rank():
             found[key] = study.table["log_evidence"]
             if key == right:
                 assert study.criteria["evidence"].chosen == 3
+            (told,) = of_counts(study)
+            if right == "poisson":
+                assert told.key == "counts_alike"
+            else:
+                assert told.key == "counts_differ"
+                assert told.values["first"] == MODELS[right].label
         if right == "poisson":  # which the other one has as its limit
             assert found["poisson"].max() > found["negative_binomial"].max() - 5
         else:

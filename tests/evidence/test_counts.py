@@ -11,8 +11,8 @@ from bnmf_core import RunSpec, rank_study, run
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import anneal
+from bnmf_core.evidence.counts_posterior import CountsPosterior
 from bnmf_core.evidence.paths import posterior_of
-from bnmf_core.evidence.sources_path import CountsPosterior
 from bnmf_core.findings.ranks import of_counts
 from bnmf_core.likelihoods import MODELS, gammas
 
@@ -86,7 +86,8 @@ def by_importance(problem, count=200_000):
         chosen = problem.model_settings
         k = chosen.dispersion * np.exp(chosen.spread * rng.standard_normal((count, 1, 1)))
         log_likelihood = stats.nbinom.logpmf(data, k, k / (k + Y))
-    weights = log_likelihood.sum(axis=(1, 2)) + of_A.log_density(A) + of_W.log_density(W)
+    seen = np.ones((D, N), bool) if problem.dataset.mask is None else problem.dataset.mask
+    weights = log_likelihood[:, seen].sum(axis=1) + of_A.log_density(A) + of_W.log_density(W)
     weights -= logsumexp(logs, axis=0)
     w = np.exp(weights - weights.max())
     error = w.std() / w.mean() / np.sqrt(count)
@@ -109,6 +110,22 @@ def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
     for other, one in study.of_noise.items():
         expected, off = by_importance(problem_of(X, chosen, other))
         assert one.log_evidence == pytest.approx(expected, abs=4 * np.hypot(one.error, off) + 0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("key", ["poisson", "negative_binomial"])
+def test_populations_from_the_prior_have_that_evidence(key, gaps):
+    mask = np.array([[1, 1, 0], [1, 1, 1], [1, 0, 1]], dtype=bool) if gaps else None
+    data, model = Dataset.from_array(SQUARE, mask=mask), MODELS[key]
+    settings = {"populations": 32, "population": 300, "sweeps": 2}
+    spec = RunSpec("tempered_smc", 2, key, particles=160, settings=settings)
+    info = run(data, spec).info
+    problem = Problem.prepare(data, model, model.Settings(), 2)
+    expected, off = by_importance(problem, 1_000_000)
+    both = np.hypot(off, info["log_evidence_error"])
+    assert both < 0.05
+    assert info["log_evidence"] == pytest.approx(expected, abs=4 * both)
 
 
 def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):

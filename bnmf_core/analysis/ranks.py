@@ -21,6 +21,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.kinds import Kind
 from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.rank_evidence import RankEvidence
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.store import files, manifest
@@ -168,6 +169,7 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
         "prior": study.prior,
         "counts": study.counts,
         "grows": study.grows,
+        "of_noise": {model: asdict(found) for model, found in study.of_noise.items()},
     }
     files.write_json(folder / STUDY, plain)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
@@ -192,8 +194,11 @@ def read(folder: Path) -> RankStudy:
             for key, values in plain["criteria"].items()
         }
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
-        uneven = plain["counts"], plain.get("grows", False)  # unknown of those made before
-        return RankStudy(table, criteria, plain["noise"], plain["prior"], best, *uneven)
+        # Not known of studies made before.
+        uneven, told = plain.get("grows", False), plain.get("of_noise", {})
+        of_noise = {model: RankEvidence(**values) for model, values in told.items()}
+        said = plain["noise"], plain["prior"]
+        return RankStudy(table, criteria, *said, best, plain["counts"], uneven, of_noise)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 

@@ -20,7 +20,8 @@ from bnmf_core.core.problem import check_model
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
-from bnmf_core.findings.ranks import recommend
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.ranks import of_counts, recommend
 
 # Columns that a terminal has room for, and their names there.
 SHOWN = {
@@ -145,6 +146,7 @@ def document(study: RankStudy) -> dict[str, object]:
         "rank_grade": found.grade,
         "alternatives": found.alternatives,
         "recommendation": found.sentence,
+        "noise_of_counts": {model: vars(one) for model, one in study.of_noise.items()},
     }
 
 
@@ -170,6 +172,8 @@ def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]
             output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
+        if told := say(of_counts(study)):
+            output.say(told)
         for criterion in study.criteria.values():
             output.say(f"{criterion.label}. {criterion.rule} {criterion.said}")
         output.say(f"{study.noise} {study.prior}")

@@ -9,12 +9,11 @@ particles reach, for steps that are set beforehand; here the steps follow the pa
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from bnmf_core.core.errors import RunError, raise_if_cancelled
-from bnmf_core.numerics.populations import systematic
+from bnmf_core.numerics.populations import Path, systematic
 
 # A step goes as far as leaves this part of the particles' weight in effect.
 EFFECTIVE = 0.9
@@ -29,34 +28,6 @@ Stopped = Callable[[], bool]
 def never() -> bool:
     """Nobody stops this."""
     return False
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """m particles on a path, and by how much the posterior's density exceeds q's at each.
-
-    place : arrays (m, …), whatever the path moves. log_ratio : (m,) log π − log q.
-    """
-
-    place: tuple[np.ndarray, ...]
-    log_ratio: np.ndarray
-
-    def take(self, index: np.ndarray) -> "Population":
-        """The particles at these positions, some perhaps more than once."""
-        return Population(tuple(part[index] for part in self.place), self.log_ratio[index])
-
-
-class Path(Protocol):
-    """A way from a density q of known total to a posterior π."""
-
-    def start(self, count: int, rng: np.random.Generator) -> Population:
-        """Independent draws from q."""
-
-    def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
-        """The particles after a kernel that leaves q^(1−β) π^β invariant, β the power."""
-
-    def factors(self, population: Population) -> tuple[np.ndarray, np.ndarray]:
-        """A (m, D, R) and W (m, R, N) of the particles."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from scipy.special import log_ndtr
 
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
-from bnmf_core.evidence.annealing import Population, Stopped, never
+from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.numerics.populations import Population
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Point, reasonable_step, transition
 

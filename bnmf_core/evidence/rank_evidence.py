@@ -8,7 +8,7 @@ the R! relabellings, and two draws of different populations have the same order 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
 from math import lgamma
 
@@ -51,6 +51,11 @@ class RankEvidence:
     weighed: int
     settled: bool
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """Of its numbers, which are columns of a study's table."""
+        return [one.name for one in fields(cls)]
+
 
 UNKNOWN = RankEvidence(np.nan, np.nan, 0, False)
 
@@ -72,19 +77,12 @@ def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) ->
 
     ``most_modes`` : of so many the evidence is summed, one start each.
     """
-    labels = restarts.modes(THRESHOLD)
-    A, W = problem.model.scale(restarts.A, restarts.W)
-    log_joint = problem.model.log_joint(problem, A, W, restarts.f)
-    rows = highest_of_each(labels, log_joint, most_modes)
     found = UNKNOWN
     if not why_no_evidence(problem):
-        found = _evidence(problem, restarts, rows, work)
+        found = evidence_of(problem, restarts, most_modes, work)
     return {
         "rank": problem.rank,
-        "log_evidence": found.log_evidence,
-        "error": found.error,
-        "settled": found.settled,
-        "weighed": found.weighed,
+        **asdict(found),
         "sigma": getattr(problem.model_settings, "sigma", np.nan),
         "rate": problem.model_settings.rate,
         "stability": restarts.stability(),
@@ -99,8 +97,12 @@ def _shown(problem: Problem, f: np.ndarray) -> np.ndarray:
     return problem.loss.measured(problem.dataset, f)
 
 
-def _evidence(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work) -> RankEvidence:
-    """log Σ Z_k + log R! over the modes that these restarts stand for."""
+def evidence_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> RankEvidence:
+    """log Σ Z_k + log R! over so many of the modes that these restarts stand for."""
+    labels = restarts.modes(THRESHOLD)
+    A, W = problem.model.scale(restarts.A, restarts.W)
+    log_joint = problem.model.log_joint(problem, A, W, restarts.f)
+    rows = highest_of_each(labels, log_joint, most_modes)
     relabellings = lgamma(problem.rank + 1)
     try:
         table = _weighed(problem, restarts, rows, work)

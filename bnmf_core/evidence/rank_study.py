@@ -13,7 +13,7 @@ components there are; so, unless λ is given, every rank expects the mean of X.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
-from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, DataError, RunError, SettingsError
 from bnmf_core.core.loss import Loss
@@ -31,11 +30,18 @@ from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.kinds import Kind, numbers_of
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.evidence.count_noise import from_restarts, other_noises
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.noise import grows, most_probable_noise, residual_noise, with_noise
 from bnmf_core.evidence.parts import Cache, Report, Work
-from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of, why_no_evidence
-from bnmf_core.evidence.restarts import Restarts, shards, solve_block
+from bnmf_core.evidence.rank_evidence import (
+    THRESHOLD,
+    RankEvidence,
+    effort,
+    row_of,
+    why_no_evidence,
+)
+from bnmf_core.evidence.restarts import Restarts, made_of, shards
 from bnmf_core.likelihoods import MODELS
 
 NOISES = ("free", "same")
@@ -43,7 +49,8 @@ NO_SIZE = "The size of the noise is not a number of its own: the model takes it 
 # Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
 # less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
-# What the restarts, the hidden blocks, the noise and the evidence take of the time, about.
+# What the restarts, the hidden blocks and the noise, or other noises of counts, take of the time,
+# about; the evidence takes the rest.
 RESTARTS_TAKE, HIDDEN_TAKES, NOISE_TAKES = 0.2, 0.1, 0.1
 
 
@@ -66,6 +73,8 @@ class RankStudy:
     counts : whether the noise is Gaussian and X holds counts, so that the evidence may take their
         noise for components.
     grows : whether residuals grow with the fit, see :func:`bnmf_core.evidence.noise.grows`.
+    of_noise : of counts, the log evidence of the chosen rank under each noise of counts, by the
+        keys of the models, the study's own first.
     """
 
     table: pd.DataFrame
@@ -75,6 +84,7 @@ class RankStudy:
     best: Mapping[int, tuple[np.ndarray, np.ndarray]]
     counts: bool = False
     grows: bool = False
+    of_noise: Mapping[str, RankEvidence] = field(default_factory=dict)
 
     @property
     def known(self) -> pd.DataFrame:
@@ -152,7 +162,7 @@ def rank_study(
     for rank, seed in zip(tried, seeds, strict=True):
         blocks_of_rank = shards(restarts, seed)
         share = part.part_of(each)
-        arrays = cache.arrays(_restarts_of(rank), _restarts, problems[rank], blocks_of_rank, share)
+        arrays = cache.arrays(_restarts_of(rank), made_of, problems[rank], blocks_of_rank, share)
         found[rank] = Restarts.read(arrays)
     part = work.part_of(HIDDEN_TAKES)
     blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
@@ -167,7 +177,8 @@ def rank_study(
     if sized:
         levels = cache.plain("noise", _noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
-    left, rows = 1.0 - work.begun, []
+    others = other_noises(MODELS[model])
+    left, rows = 1.0 - work.begun - NOISE_TAKES * bool(others), []
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
         part, noisy = work.part_of(left * own / sum(efforts)), problems[rank]
         if level is not None:
@@ -175,14 +186,23 @@ def rank_study(
         rows.append(cache.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
     losses = np.array(hidden)
     table = _with_hidden(pd.DataFrame(rows), losses, dataset, loss)
-    work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     said = _criteria(table, losses, levels["told"], why_no_evidence(problems[tried[0]]))
+    of_noise = {}
+    if others and (best_rank := said["evidence"].chosen) is not None:
+        row = rows[tried.index(best_rank)]
+        of_noise[model] = RankEvidence(**{name: row[name] for name in RankEvidence.names()})
+        for other in others:
+            there = _problem(dataset, other, best_rank, rate, sigma)
+            part = work.part_of(NOISE_TAKES / len(others))
+            kept = cache.plain(other.key, from_restarts, there, restarts, most_modes, part)
+            of_noise[other.key] = RankEvidence(**kept)
+    work.tell(1.0)
     # Where the evidence takes such noise for components, its own rank shows none of it any more.
     chosen = said["hidden"].chosen or said["evidence"].chosen or tried[-1]
     uneven = sized and grows(dataset, *best[chosen])
     counts = sized and numbers_of(dataset).kind is Kind.COUNTS
-    return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven)
+    return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven, of_noise)
 
 
 def _problem(
@@ -290,11 +310,6 @@ def _hidden_of(rank: int) -> str:
 
 def _row_of(rank: int) -> str:
     return f"rank-{rank}"
-
-
-def _restarts(problem: Problem, blocks: Sequence[Shard], work: Work) -> dict[str, np.ndarray]:
-    solved = work.make(1.0, solve_block, [(problem, block) for block in blocks])
-    return Restarts.of(problem, solved).arrays()
 
 
 def _hidden(

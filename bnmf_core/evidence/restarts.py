@@ -13,6 +13,7 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.evidence.parts import Work
 from bnmf_core.explorers import random_restarts
 from bnmf_core.numerics.threads import one_blas_thread
 
@@ -116,6 +117,12 @@ def solve_block(problem: Problem, shard: Shard, stopped: Stopped = never) -> Sol
             made.append((batch.A, batch.W, batch.diagnostics.get("converged", np.zeros(0, bool))))
     A, W, converged = (np.concatenate(parts) for parts in zip(*made, strict=True))
     return A, W, converged
+
+
+def made_of(problem: Problem, blocks: Sequence[Shard], work: Work) -> dict[str, np.ndarray]:
+    """The restarts of these blocks, as named arrays."""
+    solved = work.make(1.0, solve_block, [(problem, block) for block in blocks])
+    return Restarts.of(problem, solved).arrays()
 
 
 def shards(restarts: int, seed: int) -> list[Shard]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from bnmf_core.analysis import ranks
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.model import Capability
@@ -149,6 +151,27 @@ def of_rank(study: RankStudy, rank: int) -> list[Fact]:
     if rank != found.rank:
         said = fact("rank_in_use", recommended=said, rank=rank)
     return [said, *found.why, *of_restarts(study)]
+
+
+def of_counts(study: RankStudy) -> list[Fact]:
+    """Which noise of counts the evidence prefers at the chosen rank; nothing where not known.
+
+    A lead counts from e³ to one, and from twice its standard error.
+    """
+    known = {model: one for model, one in study.of_noise.items() if model in MODELS}
+    if len(known) < 2 or np.isnan([one.log_evidence for one in known.values()]).any():
+        return []
+    first, second, *_ = sorted(known, key=lambda model: -known[model].log_evidence)
+    lead = known[first].log_evidence - known[second].log_evidence
+    spread = np.hypot(known[first].error, known[second].error)
+    values = {
+        "rank": study.criteria["evidence"].chosen,
+        "first": MODELS[first].label,
+        "second": MODELS[second].label,
+    }
+    if lead < max(STRONG, 2 * spread):
+        return [fact("counts_alike", **values)]
+    return [fact("counts_differ", nats=lead, **values)]
 
 
 def beside(study: RankStudy, model: str, root: Path, dataset_id: str) -> list[Fact]:

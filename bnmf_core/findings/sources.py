@@ -13,7 +13,7 @@ from bnmf_core.core.registry import Registry
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import components, labels
 from bnmf_core.findings.facts import Fact, fact
-from bnmf_core.findings.ranks import beside, of_rank
+from bnmf_core.findings.ranks import beside, of_counts, of_rank
 from bnmf_core.solvers.solution import GAIN
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _labels(answer: "Answer") -> Iterable[Found]:
 def _rank(answer: "Answer") -> Iterable[Found]:
     if answer.rank_study is not None:
         found, model = answer.comparison, answer.comparison.runs[0].spec.model
-        said = of_rank(answer.rank_study, found.rank)
+        said = of_rank(answer.rank_study, found.rank) + of_counts(answer.rank_study)
         yield "rank", said + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
 
 

@@ -1,6 +1,7 @@
 """Populations of weighted particles: resampled, and their estimates of one evidence combined."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -80,3 +81,31 @@ def systematic(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     cumulative = np.cumsum(weights)
     places = (rng.random() + np.arange(m)) / m * cumulative[-1]
     return np.minimum(np.searchsorted(cumulative, places, side="right"), m - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """m particles on a path, and by how much the posterior's density exceeds q's at each.
+
+    place : arrays (m, …), whatever the path moves. log_ratio : (m,) log π − log q.
+    """
+
+    place: tuple[np.ndarray, ...]
+    log_ratio: np.ndarray
+
+    def take(self, index: np.ndarray) -> "Population":
+        """The particles at these positions, some perhaps more than once."""
+        return Population(tuple(part[index] for part in self.place), self.log_ratio[index])
+
+
+class Path(Protocol):
+    """A way from a density q of known total to a posterior π."""
+
+    def start(self, count: int, rng: np.random.Generator) -> Population:
+        """Independent draws from q."""
+
+    def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
+        """The particles after a kernel that leaves q^(1−β) π^β invariant, β the power."""
+
+    def factors(self, population: Population) -> tuple[np.ndarray, np.ndarray]:
+        """A (m, D, R) and W (m, R, N) of the particles."""

@@ -21,8 +21,13 @@ from bnmf_core.store.run_store import RunStore
 ENGINE = Path(__file__).resolve().parents[1]
 PATIENCE = 600.0
 PARTICLES, CHAIN = 4, {"chains": 4, "longest": 100}
-# Examples, the one that most begin with first, and stages of the analysis; none: every stage.
-MADE = {"digits": ("structure",), "two_solutions": (), "newsgroups": ("structure",)}
+# Examples, the one that most begin with first, models, and stages of the analysis; none: every one.
+MADE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("digits", "gaussian", ("structure",)),
+    ("two_solutions", "gaussian", ()),
+    ("newsgroups", "gaussian", ("structure",)),
+    ("signatures", "poisson", ("structure", "resampling")),
+)
 
 
 def warm_up(mark: Path | None = None) -> bool:
@@ -44,7 +49,7 @@ def warm_up(mark: Path | None = None) -> bool:
     if mark.exists():
         return False
     listen()
-    for key, stages in MADE.items():
+    for key, model, stages in MADE:
         data, rank = EXAMPLES[key].dataset(), EXAMPLES[key].rank
         with (
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -54,7 +59,7 @@ def warm_up(mark: Path | None = None) -> bool:
                 replace(spec, particles=40, settings={**spec.settings, **CHAIN})
                 if spec.algorithm == "gibbs"
                 else replace(spec, particles=PARTICLES)
-                for spec in preset(data, rank).specs
+                for spec in preset(data, rank, model=model).specs
             ]
             run_ids = runner.start(data, specs)
             runner.wait(run_ids, PATIENCE)

@@ -6,6 +6,10 @@ particle's weight is p(X | A, W)^Δβ; Δβ is chosen so that a given part of th
 effective. The population is then resampled (systematically) and moved by kernels that leave π_β
 invariant: Gibbs sweeps, exact at a power β with σ² → σ²/β, and a move along each component's scale.
 
+The likelihood of counts to a power is none of counts. There the way starts from the prior times a
+multinomial for the latent sources, in which all components have the same share, see
+:mod:`bnmf_core.samplers.sources_path`; it ends at the same posterior, with the same evidence.
+
 The product of the mean weights estimates the evidence p(X), without bias for a fixed ladder of β
 and consistently for this one, which follows the population (Beskos and others 2016). Populations
 are independent, each a shard; together they stand for the posterior when each counts by its own
@@ -26,8 +30,9 @@ from bnmf_core.core.settings import setting
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.samplers import gibbs, scale_move
+from bnmf_core.samplers import gibbs, scale_move, sources
 from bnmf_core.samplers.chains import joined
+from bnmf_core.samplers.sources_path import SourcesPath, around_prior
 from bnmf_core.samplers.starting import check_conditionals, check_posterior
 
 # Halvings of the interval, on a log scale, in which a rise of the power is looked for.
@@ -73,30 +78,34 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """A population of n particles, A (n, R, D) and W (n, R, N), at one power of the likelihood.
+    """A population of n particles at one power of the likelihood.
 
-    draws : how many of them are asked for. power : β. first : the first power above 0, 0 before.
-    left : sweeps to do at this power. rises : of the power so far. log_evidence : of X to the
-    power β, so far. accepted, proposed : scale moves of one component so far.
+    place : A (n, R, D), W (n, R, N), and of counts what a place on their path has besides. draws :
+    how many particles are asked for. power : β. first : the first power above 0, 0 before. left :
+    sweeps to do at this power. rises : of the power so far. log_evidence : of X to the power β, so
+    far.
     """
 
-    A: np.ndarray
-    W: np.ndarray
+    place: tuple[np.ndarray, ...]
     draws: int
     power: float = 0.0
     first: float = 0.0
     left: int = 0
     rises: int = 0
     log_evidence: float = 0.0
-    accepted: int = 0
-    proposed: int = 0
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
     """A population of draws from the prior."""
+    if sources.serve(problem):
+        return State(_path(problem).start(settings.population, rng).place, shard.size)
     pairs = [problem.model.prior(problem, rng) for _ in range(settings.population)]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, shard.size)
+    return State((np.ascontiguousarray(A.transpose(0, 2, 1)), W), shard.size)
+
+
+def _path(problem: Problem) -> SourcesPath:
+    return SourcesPath(problem, around_prior(problem))
 
 
 def step(
@@ -118,41 +127,44 @@ def step(
 
 
 def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    if sources.serve(problem):
+        place = _path(problem).swept(state.place, state.power, rng)
+        return replace(state, place=place, left=state.left - 1)
     variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
-    A, W = gibbs.sweep(problem, state.A, state.W, rng, variance / state.power)
-    A, W, accepted = scale_move.move(problem, A, W, rng)
-    return replace(
-        state,
-        A=A,
-        W=W,
-        left=state.left - 1,
-        accepted=state.accepted + int(accepted.sum()),
-        proposed=state.proposed + accepted.size,
-    )
+    A, W = state.place
+    A, W = gibbs.sweep(problem, A, W, rng, variance / state.power)
+    A, W, _ = scale_move.move(problem, A, W, rng)
+    return replace(state, place=(A, W), left=state.left - 1)
 
 
 def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.Generator) -> State:
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
-    data = problem.dataset
-    squared = squared_errors(data.X, state.A.transpose(0, 2, 1), state.W, data.mask)
-    constant = 0.5 * data.observed * np.log(2 * np.pi * variance)
-    log_likelihood = -squared / (2 * variance) - constant
-    rise = next_rise(log_likelihood, settings.effective, 1.0 - state.power)
-    log_weights = rise * log_likelihood
+    log_ratio = _log_ratio(problem, state.place)
+    rise = next_rise(log_ratio, settings.effective, 1.0 - state.power)
+    log_weights = rise * log_ratio
     top = log_weights.max()
     weights = np.exp(log_weights - top)
     chosen = systematic(weights, rng)
     power = min(state.power + rise, 1.0)
     return replace(
         state,
-        A=state.A[chosen],
-        W=state.W[chosen],
+        place=tuple(part[chosen] for part in state.place),
         power=power,
         first=state.first or power,
         left=settings.sweeps,
         rises=state.rises + 1,
         log_evidence=state.log_evidence + float(top + np.log(weights.mean())),
     )
+
+
+def _log_ratio(problem: Problem, place: tuple[np.ndarray, ...]) -> np.ndarray:
+    """log p(X | A, W) with every constant (n,); of counts, with what is said of their sources."""
+    if sources.serve(problem):
+        return _path(problem).population(place).log_ratio
+    A, W = place
+    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    data = problem.dataset
+    squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
+    return -squared / (2 * variance) - 0.5 * data.observed * np.log(2 * np.pi * variance)
 
 
 def next_rise(log_likelihood: np.ndarray, effective: float, most: float) -> float:
@@ -178,15 +190,13 @@ def next_rise(log_likelihood: np.ndarray, effective: float, most: float) -> floa
 
 
 def _handed_over(state: State) -> Batch:
-    chosen = evenly_spaced(state.A.shape[0], state.draws)
+    A, W, *_ = state.place
+    chosen = evenly_spaced(A.shape[0], state.draws)
     size = chosen.size
     return Batch(
-        state.A[chosen].transpose(0, 2, 1),
-        state.W[chosen],
-        {
-            "acceptance": np.full(size, state.accepted / state.proposed),
-            "temperatures": np.full(size, state.rises),
-        },
+        A[chosen].transpose(0, 2, 1),
+        W[chosen],
+        {"temperatures": np.full(size, state.rises)},
         log_weights=np.full(size, state.log_evidence - np.log(size)),
         log_evidence=state.log_evidence,
     )
@@ -236,7 +246,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=check,
-    needs=Needs.of(Capability.CONDITIONALS),
+    needs=Needs.of(Capability.SWEEPS),
     color="#069D98",
     symbol="cross",
     summary="Cool populations of prior draws down to the posterior; finds modes by itself and "

@@ -1,4 +1,4 @@
-"""What noise of counts says where a study took it to be Gaussian, and the other way round."""
+"""Which noise the counts have, and what other noise would recommend."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings.facts import say
-from bnmf_core.findings.ranks import beside
+from bnmf_core.findings.ranks import beside, of_counts
 from bnmf_core.likelihoods import MODELS
 from pages.frame.services import store
 from pages.frame.words import plain
@@ -15,10 +15,11 @@ from pages.rank_parts import asking
 
 
 def show(study: RankStudy, asked: RankQuestion) -> None:
-    """Both recommendations in a sentence; of counts under Gaussian noise a button to the other."""
+    """A sentence each; of counts under Gaussian noise a button to a study without it."""
     root = store().root
-    if told := say(beside(study, asked.model, root, asked.dataset)):
-        st.markdown(plain(told))
+    for facts in (of_counts(study), beside(study, asked.model, root, asked.dataset)):
+        if facts:
+            st.markdown(plain(say(facts)))
     if not study.counts:
         return
     other = ranks.other_noise(root, asked.dataset, asked.model)

@@ -148,18 +148,22 @@ def test_after_a_rise_the_population_has_the_weighted_mean():
     after = tempered_smc._raised(plan.problem, before, plan.settings, rng)
 
     def log_likelihood(state):
-        A = state.A.transpose(0, 2, 1)
-        squared = ((data.X - A @ state.W) ** 2).sum(axis=(1, 2))
+        A, W = state.place
+        squared = ((data.X - A.transpose(0, 2, 1) @ W) ** 2).sum(axis=(1, 2))
         return -squared / (2 * SIGMA**2) - 6 * np.log(2 * np.pi * SIGMA**2)
 
     logs = after.power * log_likelihood(before)
     weights = np.exp(logs - logs.max())
     assert weights.sum() ** 2 / (weights**2).sum() == pytest.approx(2500, rel=1e-6)
     assert after.log_evidence == pytest.approx(np.log(np.exp(logs).mean()), rel=1e-12)
-    of_size = np.log1p(before.A.sum(axis=(1, 2)) + before.W.sum(axis=(1, 2)))
+
+    def size(state):
+        A, W = state.place
+        return np.log1p(A.sum(axis=(1, 2)) + W.sum(axis=(1, 2)))
+
+    of_size = size(before)
     expected = weights @ of_size / weights.sum()
-    found = np.log1p(after.A.sum(axis=(1, 2)) + after.W.sum(axis=(1, 2))).mean()
-    assert found == pytest.approx(expected, abs=0.003)
+    assert size(after).mean() == pytest.approx(expected, abs=0.003)
     assert abs(expected - of_size.mean()) > 0.03
 
 
@@ -217,11 +221,15 @@ def test_each_population_counts_by_its_own_evidence(small):
     np.testing.assert_allclose(np.log(mass), logs - logsumexp(logs), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("algorithm", ["tempered_smc", "mode_jumps"])
-def test_a_model_without_conditionals_is_refused_before_the_start(small, algorithm):
-    with pytest.raises(
-        SettingsError, match="needs conditional draws from normal distributions, which the model"
-    ):
+@pytest.mark.parametrize(
+    ("algorithm", "needed"),
+    [
+        ("tempered_smc", "conditional draws"),
+        ("mode_jumps", "conditional draws from normal distributions"),
+    ],
+)
+def test_a_model_without_conditionals_is_refused_before_the_start(small, algorithm, needed):
+    with pytest.raises(SettingsError, match=f"needs {needed}, which the model"):
         planning.check(small, RunSpec(algorithm, 2, model="silf"))
 
 
@@ -236,5 +244,5 @@ def test_a_population_of_one_shard_has_its_own_prior_draws(small):
     problem = make_problem(small.X, 2)
     settings = build(chosen.Settings, {"population": 10}, chosen.label)
     shards = [Shard(k, k, 1, 7) for k in range(2)]
-    starts = [chosen.init(problem, settings, shard, shard.generator()).A for shard in shards]
-    assert not np.isclose(starts[0], starts[1]).any()
+    starts = [chosen.init(problem, settings, shard, shard.generator()).place for shard in shards]
+    assert not np.isclose(starts[0][0], starts[1][0]).any()

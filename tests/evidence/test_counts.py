@@ -11,8 +11,9 @@ from bnmf_core import RunSpec, rank_study, run
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import anneal
+from bnmf_core.evidence.counts_posterior import CountsPosterior
 from bnmf_core.evidence.paths import posterior_of
-from bnmf_core.evidence.sources_path import CountsPosterior
+from bnmf_core.findings.ranks import of_counts
 from bnmf_core.likelihoods import MODELS, gammas
 
 TALL = np.array([[3.0, 0, 9], [1, 14, 0]])
@@ -85,7 +86,8 @@ def by_importance(problem, count=200_000):
         chosen = problem.model_settings
         k = chosen.dispersion * np.exp(chosen.spread * rng.standard_normal((count, 1, 1)))
         log_likelihood = stats.nbinom.logpmf(data, k, k / (k + Y))
-    weights = log_likelihood.sum(axis=(1, 2)) + of_A.log_density(A) + of_W.log_density(W)
+    seen = np.ones((D, N), bool) if problem.dataset.mask is None else problem.dataset.mask
+    weights = log_likelihood[:, seen].sum(axis=1) + of_A.log_density(A) + of_W.log_density(W)
     weights -= logsumexp(logs, axis=0)
     w = np.exp(weights - weights.max())
     error = w.std() / w.mean() / np.sqrt(count)
@@ -103,6 +105,27 @@ def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
     for R, found, error in study.table[["rank", "log_evidence", "error"]].to_numpy():
         expected, off = by_importance(problem_of(X, int(R), key))
         assert found == pytest.approx(expected, abs=4 * np.hypot(error, off) + 0.02), R
+    chosen = study.criteria["evidence"].chosen
+    assert next(iter(study.of_noise)) == key and len(study.of_noise) == 2
+    for other, one in study.of_noise.items():
+        expected, off = by_importance(problem_of(X, chosen, other))
+        assert one.log_evidence == pytest.approx(expected, abs=4 * np.hypot(one.error, off) + 0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("key", ["poisson", "negative_binomial"])
+def test_populations_from_the_prior_have_that_evidence(key, gaps):
+    mask = np.array([[1, 1, 0], [1, 1, 1], [1, 0, 1]], dtype=bool) if gaps else None
+    data, model = Dataset.from_array(SQUARE, mask=mask), MODELS[key]
+    settings = {"populations": 32, "population": 300, "sweeps": 2}
+    spec = RunSpec("tempered_smc", 2, key, particles=160, settings=settings)
+    info = run(data, spec).info
+    problem = Problem.prepare(data, model, model.Settings(), 2)
+    expected, off = by_importance(problem, 1_000_000)
+    both = np.hypot(off, info["log_evidence_error"])
+    assert both < 0.05
+    assert info["log_evidence"] == pytest.approx(expected, abs=4 * both)
 
 
 def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):
@@ -128,6 +151,12 @@ def test_the_evidence_tells_poisson_from_negative_binomial_and_finds_the_rank():
             found[key] = study.table["log_evidence"]
             if key == right:
                 assert study.criteria["evidence"].chosen == 3
+            (told,) = of_counts(study)
+            if right == "poisson":
+                assert told.key == "counts_alike"
+            else:
+                assert told.key == "counts_differ"
+                assert told.values["first"] == MODELS[right].label
         if right == "poisson":  # which the other one has as its limit
             assert found["poisson"].max() > found["negative_binomial"].max() - 5
         else:

@@ -9,12 +9,12 @@ from scipy.special import logsumexp
 from bnmf_core import Dataset, RunSpec, distances, find_modes, laurberg, mode_evidence, run
 from bnmf_core.core.errors import Cancelled, RunError, SettingsError
 from bnmf_core.core.problem import Problem
-from bnmf_core.evidence.annealing import Population, anneal, halved
+from bnmf_core.evidence.annealing import anneal, halved
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.evidence.weighing import own_part
 from bnmf_core.likelihoods import gaussian
-from bnmf_core.numerics.populations import systematic
+from bnmf_core.numerics.populations import Population, systematic
 
 CONVERGED = {"max_iterations": 3000, "tolerance": 1e-9}
 

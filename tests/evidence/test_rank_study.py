@@ -202,7 +202,7 @@ def test_a_study_that_was_stopped_ends_as_it_would_have(tmp_path, monkeypatch, n
     assert np.isnan(partial.table["log_evidence"].iloc[2])
     assert rank_criteria(partial.table, partial.criteria).data
     (tmp_path / "hidden-2.npz").write_bytes(b"torn")
-    monkeypatch.setattr("bnmf_core.evidence.rank_study.solve_block", None)
+    monkeypatch.setattr("bnmf_core.evidence.restarts.solve_block", None)
     continued = study(keep=tmp_path)
     pd.testing.assert_frame_equal(continued.table, whole.table)
     assert continued.criteria == whole.criteria

@@ -1,5 +1,6 @@
 """One recommendation with one grade: a rank is named only as firmly as two criteria allow."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from bnmf_core.analysis import ranks as stored
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.evidence import criteria
+from bnmf_core.evidence.rank_evidence import RankEvidence
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.evidence.restarts import Restarts
 from bnmf_core.findings import ranks
@@ -129,3 +131,31 @@ def test_restarts_of_which_few_have_converged_are_not_counted_as_modes():
     said = say(ranks.of_restarts(few))
     few = f"Fewer than half of them converged at ranks {RANKS[2]} and {RANKS[3]}."
     assert few in said and f"one mode at ranks {RANKS[0]} and {RANKS[1]}" in said
+
+
+@pytest.mark.parametrize(
+    ("lead", "error", "said"),
+    [
+        (2000.0, 1.0, "of “Counts: negative binomial noise, gamma priors” is 2,000 nats above"),
+        (-40.0, 1.0, "of “Counts: Poisson noise, gamma priors” is 40 nats above"),
+        (2.9, 0.1, "are about the same."),
+        (10.0, 4.0, "are about the same."),
+        (np.nan, 1.0, ""),
+    ],
+)
+def test_which_noise_of_counts_leads_is_told_when_it_leads_by_enough(lead, error, said, tmp_path):
+    of_noise = {
+        "poisson": RankEvidence(-5000.0, error, 1, True),
+        "negative_binomial": RankEvidence(-5000.0 + lead, error, 1, True),
+    }
+    best = {int(rank): (np.ones((6, rank)), np.ones((rank, 6))) for rank in RANKS}
+    found = replace(study(PEAK, AT_FIVE), best=best, of_noise=of_noise)
+    told = say(ranks.of_counts(found))
+    assert said in told and bool(said) == bool(told)
+    assert not told or told.startswith("With 5 components, the evidence ")
+    stored.write(tmp_path / "one", RankQuestion("data", (2, 3, 4, 5, 6)), found)
+    assert say(ranks.of_counts(stored.read(tmp_path / "one"))) == told
+
+
+def test_of_one_noise_nothing_is_told():
+    assert not ranks.of_counts(study(PEAK, AT_FIVE))

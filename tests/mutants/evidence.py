@@ -68,23 +68,30 @@ MUTANTS = (
     ),
     Mutant(
         "evidence of counts: the factorials are left out",
-        "evidence/sources_path.py",
+        "samplers/sources_path.py",
         "(gammaln(counts.values + 1.0) - counts.values * np.log(fitted)).sum()",
         "(-counts.values * np.log(fitted)).sum()",
         "tests/evidence/test_counts.py",
     ),
     Mutant(
         "evidence of counts: sources that are always those of q",
-        "evidence/sources_path.py",
+        "samplers/sources_path.py",
         "            np.exp(power * np.log(F) + (1.0 - power) * q.mean_log)",
         "            np.exp(q.mean_log) + 0.0 * F",
         "tests/evidence/test_counts.py",
     ),
     Mutant(
         "evidence of counts: the rate of the posterior all along",
-        "evidence/sources_path.py",
+        "samplers/sources_path.py",
         "    rate = (1.0 - power) * q.rate + power * (prior.rate + exposure)\n    return",
         "    rate = prior.rate + exposure\n    return",
         "tests/evidence/test_counts.py",
+    ),
+    Mutant(
+        "tempered SMC of counts: sources at the start that are those of the particles",
+        "samplers/sources_path.py",
+        "self._sources(A, W, 0.0, rng)",
+        "self._sources(A, W, 1.0, rng)",
+        "tests/evidence/test_counts.py -k from_the_prior",
     ),
 )

@@ -65,7 +65,7 @@ MUTANTS = (
         "tempered: incremental weights left out of the evidence",
         "samplers/tempered_smc.py",
         "float(top + np.log(weights.mean()))",
-        "float(rise * log_likelihood.mean())",
+        "float(rise * log_ratio.mean())",
         "tests/algorithms/test_tempered_smc.py -k tiny",
     ),
     Mutant(

@@ -12,28 +12,21 @@ Negative binomial counts have a gamma g for every entry besides, and the dispers
 along the path, and k is drawn with g integrated out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.model import GammaPrior, LogNormal, Sources
 from bnmf_core.core.problem import Problem
-from bnmf_core.evidence.annealing import Population, Stopped, never
+from bnmf_core.numerics.populations import Population
 from bnmf_core.samplers import sources
 
-# Chains that look at the neighbourhood of a mode, and their sweeps, the first of them unseen.
-CHAINS, SWEEPS, UNSEEN = 8, 150, 50
-# q is this much wider, in variance, than what it was fitted to.
-WIDER = 1.2
 # Of a random walk on a logarithm, in standard deviations (Roberts, Gelman & Gilks 1997).
 WALK = 2.4
 # No shape is taken to be less than this part of one.
 LEAST_SHAPE = 1e-3
-# Nor a standard deviation of log k to be less than this.
-LEAST_SPREAD = 1e-4
 
 Factors = tuple[np.ndarray, np.ndarray]
 
@@ -85,93 +78,20 @@ class Surroundings:
     k: LogNormal | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class CountsPosterior:
-    """A posterior of counts, through their latent sources."""
+def around_prior(problem: Problem) -> Surroundings:
+    """The prior itself, and sources that every component shares alike."""
+    data, R, priors = problem.dataset, problem.rank, sources.of(problem)
 
-    problem: Problem
+    def same(prior: GammaPrior, shape: tuple[int, ...]) -> Gammas:
+        return Gammas(np.full(shape, prior.shape), np.full(shape, prior.rate))
 
-    def around(
-        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
-    ) -> Surroundings:
-        """What chains meet that set out at A (D, R), W (R, N).
-
-        Raises
-        ------
-        Cancelled
-            When ``stopped()`` said so.
-        """
-        problem = self.problem
-        start_A, start_W = problem.model.scale(A[None], W[None])
-        A, W = (_off_zero(F) for F in (start_A.transpose(0, 2, 1), start_W))
-        A, W = (np.repeat(F, CHAINS, axis=0) for F in (A, W))
-        k = sources.first_dispersion(problem, CHAINS)
-        logs: list[np.ndarray] = []
-        of_A, of_W, of_g = _Moments(), _Moments(), _Moments()
-        for sweep in range(SWEEPS):
-            raise_if_cancelled(stopped, "the evidence")
-            A, W, k = sources.sweep(problem, A, W, k, rng)
-            if sweep >= UNSEEN:
-                of_A.add(A)
-                of_W.add(W)
-                if k.size:
-                    logs.append(np.log(k))
-                    of_g.add_gammas(*_rest(problem, A, W, k))
-        found = Surroundings(of_A.fitted(), of_W.fitted(), (of_A.mean, of_W.mean))
-        prior = sources.of(problem).dispersion
-        if prior is None:
-            return found
-        spread = max(float(np.sqrt(WIDER) * np.std(logs)), LEAST_SPREAD) if prior.spread else 0.0
-        at = LogNormal(float(np.exp(np.mean(logs))), spread)
-        return Surroundings(found.A, found.W, found.centre, of_g.fitted(), at)
-
-    def path(self, around: Surroundings) -> "SourcesPath":
-        """The way from there to the posterior."""
-        return SourcesPath(self.problem, around)
-
-
-def _off_zero(F: np.ndarray) -> np.ndarray:
-    """A chain leaves an entry of 0 at once, but it has no logarithm."""
-    return np.maximum(F, 1e-6 * F.mean())
-
-
-def _rest(
-    problem: Problem, A: np.ndarray, W: np.ndarray, k: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Shape and rate (c, D, N) of g given all else; those of its prior where nothing was seen."""
-    x = problem.dataset.dense()
-    seen = 1.0 if problem.seen is None else problem.seen
-    return k[:, None, None] + x, k[:, None, None] + (A.transpose(0, 2, 1) @ W) * seen
-
-
-class _Moments:
-    """Mean and variance of what chains draw."""
-
-    def __init__(self) -> None:
-        self.count, self.total, self.squares = 0, np.zeros(()), np.zeros(())
-
-    def add(self, F: np.ndarray) -> None:
-        """Draws (c, …)."""
-        self.count += F.shape[0]
-        self.total = self.total + F.sum(axis=0)
-        self.squares = self.squares + np.square(F).sum(axis=0)
-
-    def add_gammas(self, shape: np.ndarray, rate: np.ndarray) -> None:
-        """What is drawn from gammas (c, …), by their own moments."""
-        mean = shape / rate
-        self.count += shape.shape[0]
-        self.total = self.total + mean.sum(axis=0)
-        self.squares = self.squares + (np.square(mean) + mean / rate).sum(axis=0)
-
-    @property
-    def mean(self) -> np.ndarray:
-        """Of all draws."""
-        return self.total / self.count
-
-    def fitted(self) -> Gammas:
-        """Gammas that cover them."""
-        variance = np.maximum(self.squares / self.count - self.mean**2, 0.0)
-        return Gammas.of_moments(self.mean, WIDER * variance)
+    of_A, of_W = same(priors.A, (R, data.D)), same(priors.W, (R, data.N))
+    around = Surroundings(of_A, of_W, (of_A.shape / of_A.rate, of_W.shape / of_W.rate))
+    if priors.dispersion is None:
+        return around
+    k = priors.dispersion.median
+    of_g = same(GammaPrior(k, k), (data.D, data.N))
+    return replace(around, g=of_g, k=priors.dispersion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +131,17 @@ class SourcesPath:
             place.append(around.g.draw(count, rng))
             log_k = np.log(around.k.median) + around.k.spread * rng.standard_normal(count)
             place.append(log_k)
-        return self._population(tuple(place))
+        return self.population(tuple(place))
 
     def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
         """One sweep over sources, A, W, and what belongs to the dispersion; then over scales."""
-        A, W, _, _, *rest = population.place
+        return self.population(self.swept(population.place, power, rng))
+
+    def swept(
+        self, place: tuple[np.ndarray, ...], power: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, ...]:
+        """The place after :meth:`move`."""
+        A, W, _, _, *rest = place
         of_A, of_W = self._sources(A, W, power, rng)
         prior_A, prior_W = self.priors.A, self.priors.W
         A = _drawn(self.around.A, prior_A, power, of_A, self._exposure(W, rest, rows=True), rng)
@@ -223,7 +149,7 @@ class SourcesPath:
         A, W = self._rescaled(A, W, power, rng)
         if rest:
             rest = list(self._dispersed(A, W, rest[1], power, rng))
-        return self._population((A, W, of_A, of_W, *rest))
+        return A, W, of_A, of_W, *rest
 
     def factors(self, population: Population) -> Factors:
         """A (m, D, R) and W (m, R, N)."""
@@ -308,7 +234,8 @@ class SourcesPath:
     def _seen(self) -> np.ndarray | float:
         return 1.0 if self.problem.seen is None else self.problem.seen
 
-    def _population(self, place: tuple[np.ndarray, ...]) -> Population:
+    def population(self, place: tuple[np.ndarray, ...]) -> Population:
+        """The particles at a place."""
         A, W, of_A, of_W, *rest = place
         around, priors = self.around, self.priors
         parts = (

@@ -9,7 +9,8 @@ from bnmf_core.share.naming import styles_of_groups
 from bnmf_core.share.pictures import COVERED
 from pages.coverage_parts import poor_fits, spreads
 from pages.frame import guard, panel, view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from pages.parts import mixing_table, unfinished
 
 METHODS = {"greedy": "Greedy", "exact": "Exact"}
@@ -21,13 +22,11 @@ groups = analysis.repetitions()
 repeated = any(len(ids) > 1 for ids in groups.values())
 with st.sidebar:
     kept, left_out = poor_fits.ask(look)
-    method = st.segmented_control(
+    method = pick_one(
         "Covering numbers",
-        list(METHODS),
-        default="greedy",
-        required=True,
-        format_func=shown(METHODS),
-        key="coverage_method",
+        METHODS,
+        "greedy",
+        "coverage_method",
         help="Greedy never needs fewer balls than exact, and at most a factor of 1 + ln(n) more. "
         "Exact is offered for runs of up to 60 factorizations.",
         disabled=bool(left_out),

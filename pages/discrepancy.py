@@ -5,7 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import stein
 from pages.discrepancy_parts import runs_part, study_part
 from pages.frame import guard, panel
-from pages.frame.words import shown
+from pages.frame.options import pick_one
 from pages.parts import kernel
 from studies.result import full
 
@@ -14,15 +14,14 @@ study = full("stein")
 views = {"runs": "Runs in view", "study": "Full study"}
 if study is None:
     del views["study"]
-view = st.sidebar.segmented_control(
+view = pick_one(
     "Look at",
-    list(views),
-    default="runs",
-    required=True,
-    format_func=shown(views),
-    key="discrepancy_of",
+    views,
+    "runs",
+    "discrepancy_of",
     help="The full study comes with the program: the algorithms of “A particle-based variational "
     "approach to Bayesian NMF” on several data sets.",
+    place=st.sidebar,
 )
 if view == "study":
     study_part.show(study)

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from pages.frame import choosing, guard, link
+from pages.frame.options import pick_one
 from pages.frame.services import store
-from pages.frame.words import plain, shown
+from pages.frame.words import plain
 from pages.parts import make_study
 from pages.starts_parts import libraries, study_parts
 from studies.result import full
@@ -20,9 +21,7 @@ else:
     parts = {key: words for key, (words, _) in PARTS.items() if key in present}
     link.one_of("part", parts)
     left, right = st.columns([5, 2])
-    which = left.segmented_control(
-        "What is varied", list(parts), required=True, format_func=shown(parts), key=link.key("part")
-    )
+    which = pick_one("What is varied", parts, key=link.key("part"), place=left)
     link.share("part")
     quantity = "error"
     if which in study_parts.WITH_ERRORS:

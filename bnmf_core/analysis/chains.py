@@ -158,7 +158,11 @@ def _judged(comparison: Comparison, ends: Basins, i: int) -> Settled:
     ).all():  # of these draws no optimum is known: chains by their distances
         groups = chain_modes_of(particles, METRIC).labels
     else:
-        groups = _joined(comparison, numbers, chain, ends_of)
+        # (C,) the modes that chains share: those with draws of one optimum are together.
+        apart = distances.STAGE.of(comparison).matrix(METRIC)
+        of_chain = [np.unique(ends_of[chain == number]) for number in numbers]
+        near = [[apart[np.ix_(a, b)].min() <= SAME_MODE for b in of_chain] for a in of_chain]
+        groups = np.asarray(csgraph.connected_components(sparse.csr_array(near), directed=False)[1])
         modes = structure.modes_at(comparison, METRIC, SAME_MODE)
         numbered = comparison.aligned([int(modes.representative[0])])[0]
         for group in np.unique(groups):
@@ -174,16 +178,6 @@ def _judged(comparison: Comparison, ends: Basins, i: int) -> Settled:
         groups,
         references,
     )
-
-
-def _joined(
-    comparison: Comparison, numbers: np.ndarray, chain: np.ndarray, ends: np.ndarray
-) -> np.ndarray:
-    """(C,) the modes that chains share: those with draws of one optimum are together."""
-    apart = distances.STAGE.of(comparison).matrix(METRIC)
-    of_chain = [np.unique(ends[chain == number]) for number in numbers]
-    near = [[apart[np.ix_(a, b)].min() <= SAME_MODE for b in of_chain] for a in of_chain]
-    return np.asarray(csgraph.connected_components(sparse.csr_array(near), directed=False)[1])
 
 
 def _series(folder: Path, run: str) -> Path:

@@ -9,7 +9,7 @@ import pandas as pd
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.optima import find_sites
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.conclusions import conclusions
 from bnmf_core.compare.downstream import predictions
 from bnmf_core.core.errors import DataError, RunError
@@ -50,11 +50,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     A = comparison.bases(rows)
     dataset, tables = comparison.dataset, []
     held_out = split(dataset, comparison.holdout)[1] if comparison.holdout else None
-    for i, label in enumerate(dataset.labels):
-
-        def of_label(part: float, i: int = i) -> None:
-            report((i + part) / len(dataset.labels))
-
+    for label, of_label in parts(list(dataset.labels), report):
         try:
             found = predictions(
                 A,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
 from bnmf_core.core.errors import StoreError
 from bnmf_core.store import files, integrity
@@ -36,13 +36,8 @@ def compute(
 ) -> None:
     """Store a matrix for every distance; what an interrupted one has stored is kept."""
     A, W = comparison.factors(np.arange(len(comparison.members)))
-    groups = matched_alike(comparison.metrics)
-    for i, alike in enumerate(groups):
+    for alike, of_group in parts(matched_alike(comparison.metrics), report):
         missing = {key: one for key, one in alike.items() if not _is_kept(folder, key)}
-
-        def of_group(part: float, i: int = i) -> None:
-            report((i + part) / len(groups))
-
         if missing:
             chosen = list(missing.values())
             found = pairwise_of_several(A, W, chosen, of_group, stopped, executor)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.downstream import downstream_auc
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.split import split
@@ -29,14 +29,9 @@ class Scores:
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the area under the ROC curve of every member, for every class of every label."""
     scores, left_out = [], {}
-    labels = list(comparison.dataset.labels)
     held_out = split(comparison.dataset, comparison.holdout)[1] if comparison.holdout else None
     A = comparison.bases(np.arange(len(comparison.members)))
-    for i, label in enumerate(labels):
-
-        def of_label(part: float, i: int = i) -> None:
-            report((i + part) / len(labels))
-
+    for label, of_label in parts(list(comparison.dataset.labels), report):
         try:
             table = downstream_auc(
                 A,

@@ -161,7 +161,10 @@ class Evidence:
 def _masses(groups: np.ndarray, count: int, table: pd.DataFrame) -> pd.DataFrame:
     """The masses of ``count`` modes, given the mode of each population, groups (K,)."""
     found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
-    joined = _united(groups, table["joined"].to_numpy(), count)
+    one = groups, groups[table["joined"].to_numpy()]
+    united = sparse.csr_array((np.ones(groups.size), one), (count, count))
+    parts = csgraph.connected_components(united, directed=False)[1]
+    joined = np.array([np.flatnonzero(parts == part)[0] for part in parts])
     evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
     rng = np.random.default_rng(SEED)
     masses = shares(evidence, table["error"].to_numpy(), rng, joined[groups])
@@ -180,16 +183,6 @@ def clear_winner(masses: pd.DataFrame) -> int | None:
     return int(held.index[0])
 
 
-def _united(groups: np.ndarray, joined: np.ndarray, count: int) -> np.ndarray:
-    """(count,) the first of the modes that each is one with.
-
-    groups : (K,) the mode of each start. joined : (K,) the first start that each is one with.
-    """
-    pairs = sparse.csr_array((np.ones(groups.size), (groups, groups[joined])), (count, count))
-    parts = csgraph.connected_components(pairs, directed=False)[1]
-    return np.array([np.flatnonzero(parts == part)[0] for part in parts])
-
-
 def compute(
     comparison: Comparison,
     folder: Path,
@@ -199,33 +192,33 @@ def compute(
 ) -> None:
     """Store which members stand for modes, and what each of them weighs at every power."""
     try:
-        found = _weigh(comparison, folder, report, stopped, executor)
+        _, problem = model_of(comparison)
+        # Rows of the members with the best log joint of their sites, the best first.
+        sites = find_sites(comparison)
+        height = comparison.members["log_joint"].to_numpy()[sites.rows]
+        rows = sites.rows[highest_of_each(sites.labels, height, sites.rows.size)]
+        seconds = seconds_of(problem)
+        affordable = int(PATIENCE / seconds)
+        if affordable < 1:
+            raise RunError(
+                f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
+                "which is too long to be done unasked; mode_evidence does it in a notebook."
+            )
+        taken = rows[: min(MOST, affordable)]
+        table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
+        files.write_json(folder / "table.json", table.to_dict("list"))
+        found = {
+            "problem": "",
+            "model": problem.model.label,
+            "settings": values_of(problem.model_settings),
+            "rows": taken.tolist(),
+            "left_out": int(rows.size - taken.size),
+        }
     except (Cancelled, SchedulerError):
         raise
     except BNMFError as error:
         found = {"problem": str(error)}
     files.write_json(folder / "evidence.json", found)
-
-
-def _weigh(
-    comparison: Comparison,
-    folder: Path,
-    report: Report,
-    stopped: Stopped,
-    executor: Executor | None,
-) -> dict[str, Plain]:
-    _, problem = model_of(comparison)
-    rows = _one_of_each_site(comparison)
-    taken = rows[: _affordable(problem)]
-    table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
-    files.write_json(folder / "table.json", table.to_dict("list"))
-    return {
-        "problem": "",
-        "model": problem.model.label,
-        "settings": values_of(problem.model_settings),
-        "rows": taken.tolist(),
-        "left_out": int(rows.size - taken.size),
-    }
 
 
 def weigh(
@@ -285,31 +278,6 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
             return particles, problem
         reasons.append(reason)
     raise SettingsError(reasons[0])
-
-
-def _one_of_each_site(comparison: Comparison) -> np.ndarray:
-    """Rows of the members with the best log joint of their sites, the best first."""
-    sites = find_sites(comparison)
-    height = comparison.members["log_joint"].to_numpy()[sites.rows]
-    return sites.rows[highest_of_each(sites.labels, height, sites.rows.size)]
-
-
-def _affordable(problem: Problem) -> int:
-    """How many modes can be weighed in the time there is.
-
-    Raises
-    ------
-    RunError
-        When there is no time for one.
-    """
-    seconds = seconds_of(problem)
-    affordable = int(PATIENCE / seconds)
-    if affordable < 1:
-        raise RunError(
-            f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
-            "which is too long to be done unasked; mode_evidence does it in a notebook."
-        )
-    return min(MOST, affordable)
 
 
 def seconds_of(problem: Problem) -> float:

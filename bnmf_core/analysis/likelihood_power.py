@@ -9,7 +9,7 @@ import pandas as pd
 from bnmf_core.analysis import evidence
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.evidence.mode_evidence import NoModeError
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.store import files
@@ -36,23 +36,18 @@ def compute(
         _, problem = evidence.model_of(comparison)
         settings = problem.model_settings
         powers = [power for power in POWERS if not why_not(problem.model, settings, power)]
-    for i, power in enumerate(powers):
-        for repeat in range(REPEATS):
-            path = _table(folder, power, repeat)
-            if path.exists():  # from before the stage had to give way
-                continue
-
-            def on_progress(part: float, done: int = i * REPEATS + repeat) -> None:
-                report((done + part) / (len(powers) * REPEATS))
-
-            seed = evidence.SEED + repeat
-            try:
-                table = evidence.weigh(
-                    comparison, found.rows, power, on_progress, stopped, executor, PARTICLES, seed
-                )
-            except NoModeError:
-                table = pd.DataFrame()
-            files.write_json(path, table.to_dict("list"))
+    asked = [(power, repeat) for power in powers for repeat in range(REPEATS)]
+    for (power, repeat), of_one in parts(asked, report):
+        path, seed = _table(folder, power, repeat), evidence.SEED + repeat
+        if path.exists():  # from before the stage had to give way
+            continue
+        try:
+            table = evidence.weigh(
+                comparison, found.rows, power, of_one, stopped, executor, PARTICLES, seed
+            )
+        except NoModeError:
+            table = pd.DataFrame()
+        files.write_json(path, table.to_dict("list"))
     files.write_json(folder / "beliefs.json", powers)
 
 

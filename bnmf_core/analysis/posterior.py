@@ -18,7 +18,6 @@ import pandas as pd
 from bnmf_core.analysis import evidence
 from bnmf_core.analysis.basins import METRIC
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.distances import find_distance
@@ -162,20 +161,7 @@ def compute(
     if problem:
         files.write_json(folder / "posterior.json", {"problem": problem, "modes": []})
         return
-    chosen = _with_mass(found)
-    made = _sampled(comparison, model, [row for row, *_ in chosen], report, stopped, executor)
-    modes = []
-    for k, (mode, (A, W, chain)) in enumerate(zip(chosen, made, strict=True)):
-        raise_if_cancelled(stopped, "the posterior's draws")
-        modes.append(_summed_up(comparison, model, folder, k, mode, A, W, chain, stopped))
-        del A, W
-    _score(comparison, folder, modes, stopped)
-    plain = {"problem": "", "modes": [asdict(mode) for mode in modes]}
-    files.write_json(folder / "posterior.json", plain)
-
-
-def _with_mass(found: Evidence) -> list[tuple[int, float, float, float]]:
-    """Row, mass and its limits of the modes that get chains, the heaviest first."""
+    # Row, mass and its limits of the modes that get chains, the heaviest first.
     assert found.tables is not None
     table = found.tables[1.0]
     log_evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
@@ -187,11 +173,20 @@ def _with_mass(found: Evidence) -> list[tuple[int, float, float, float]]:
         for group in np.unique(joined)
     }
     order = [group for group in np.argsort(-mass, kind="stable") if group in heaviest]
-    return [
+    chosen = [
         (found.rows[heaviest[group]], float(mass[group]), float(low[group]), float(high[group]))
         for group in order[:MOST_MODES]
         if high[group] > LEAST_MASS
     ]
+    made = _sampled(comparison, model, [row for row, *_ in chosen], report, stopped, executor)
+    modes = []
+    for k, (mode, (A, W, chain)) in enumerate(zip(chosen, made, strict=True)):
+        raise_if_cancelled(stopped, "the posterior's draws")
+        modes.append(_summed_up(comparison, model, folder, k, mode, A, W, chain, stopped))
+        del A, W
+    _score(comparison, folder, modes, stopped)
+    plain = {"problem": "", "modes": [asdict(mode) for mode in modes]}
+    files.write_json(folder / "posterior.json", plain)
 
 
 def _sampled(

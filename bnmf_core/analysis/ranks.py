@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -190,7 +189,10 @@ def read(folder: Path) -> RankStudy:
     plain, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
     try:
         table = pd.DataFrame(plain["table"])
-        criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
+        criteria = {
+            key: Criterion(**values | {"runners_up": tuple(values["runners_up"])})
+            for key, values in plain["criteria"].items()
+        }
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
         # Not known of studies made before.
         uneven, told = plain.get("grows", False), plain.get("of_noise", {})
@@ -199,10 +201,6 @@ def read(folder: Path) -> RankStudy:
         return RankStudy(table, criteria, *said, best, plain["counts"], uneven, of_noise)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
-
-
-def _criterion(values: dict[str, Any]) -> Criterion:
-    return Criterion(**values | {"runners_up": tuple(values["runners_up"])})
 
 
 def answered(root: Path, dataset_id: str) -> list[RankQuestion]:

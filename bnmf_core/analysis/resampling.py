@@ -17,7 +17,8 @@ import numpy as np
 from bnmf_core.analysis import evidence, structure
 from bnmf_core.analysis.basins import METRIC
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.mode_table import most_probable
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError, raise_if_cancelled
@@ -101,13 +102,13 @@ def compute(
         A, W = (F[0] for F in comparison.factors([row]))
         A, W, _ = solved(problem, A, W, stopped)
         again = counts_drawn_again(comparison, run)
-        ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: _enough(problem) or samples_left_out}
-        for i, (kind, way) in enumerate(ways.items()):
-
-            def part(done: float, before: int = i) -> None:
-                report((before + done) / len(ways))
-
-            many, path = _affordable(problem), folder / f"{kind}.npz"
+        too_few = "There are too few samples to leave some out."
+        fewer = too_few if kept(seen.N) < comparison.rank else samples_left_out
+        ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: fewer}
+        several = parts(list(ways.items()), report)
+        for i, ((kind, way), of_kind) in enumerate(several):
+            many = int(min(MOST, BUDGET * RATE / usual_solver(problem).work(problem, None)))
+            path = folder / f"{kind}.npz"
             if isinstance(way, str) or many < FEWEST:
                 slow = "Solving resamples of these data would take too long."
                 kinds[kind] = Kind(way if isinstance(way, str) else slow)
@@ -115,7 +116,7 @@ def compute(
             if not path.exists():  # from before the stage had to give way
                 rngs = np.random.default_rng((SEED, i)).spawn(many)
                 arguments = [(problem, way, A, W, rng) for rng in rngs]
-                with Tasks(executor, stopped, part, many, "resampling") as tasks:
+                with Tasks(executor, stopped, of_kind, many, "resampling") as tasks:
                     angles, done = zip(*tasks.make(turned, arguments), strict=True)
                 files.write_arrays(path, {"angles": np.array(angles), "converged": np.array(done)})
             converged = int(files.read_arrays(path)["converged"].sum())
@@ -128,9 +129,8 @@ def best(comparison: Comparison) -> int:
     """The most typical member of the mode with the most posterior mass, else of the first one."""
     threshold = structure.suggested_threshold(comparison, METRIC)
     modes = structure.modes_at(comparison, METRIC, threshold)
-    mass = evidence.STAGE.of(comparison).of_modes(modes.labels)["mass"].to_numpy(dtype=float)
-    chosen = int(np.nanargmax(mass)) if np.isfinite(mass).any() else 0
-    return int(modes.representative[chosen])
+    heaviest = most_probable(evidence.STAGE.of(comparison).of_modes(modes.labels))
+    return int(modes.representative[heaviest])
 
 
 def _why_not(comparison: Comparison) -> str:
@@ -139,18 +139,6 @@ def _why_not(comparison: Comparison) -> str:
     if not comparison.optima.any():
         return "No factorization is known to have converged, so there is none to start from."
     return ""
-
-
-def _enough(problem: Problem) -> str:
-    """Why samples cannot be left out; "" where they can."""
-    if kept(problem.dataset.N) < problem.rank:
-        return "There are too few samples to leave some out."
-    return ""
-
-
-def _affordable(problem: Problem) -> int:
-    """How many resamples the budget allows, at most ``MOST``."""
-    return int(min(MOST, BUDGET * RATE / usual_solver(problem).work(problem, None)))
 
 
 # A dataset as it might have been, and the indices of its samples among those that were seen.

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,19 @@ from bnmf_core.store import home, manifest
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]
+
+
+Item = TypeVar("Item")
+
+
+def parts(items: Sequence[Item], report: Report) -> Iterator[tuple[Item, Report]]:
+    """Each item, and what is told how much of it is done; ``report`` is told of them all."""
+    for i, item in enumerate(items):
+
+        def tell(part: float, i: int = i) -> None:
+            report((i + part) / len(items))
+
+        yield item, tell
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,9 @@ def step(
         if state.sweeps == state.total:
             break
         places = zip(state.A, state.W, state.rates, strict=True)
-        power = _power(state, settings)
+        # Of the likelihood: it has come to 1 when four fifths of the warm-up are over.
+        power = min(1.0, (state.sweeps + 1) / (0.8 * settings.warm_up + 1.0))
+        power = power if settings.rise else 1.0
         moved = [sweep(problem, *place, settings, rng, power) for place in places]
         A, W, rates = (np.stack(part) for part in zip(*moved, strict=True))
         state = replace(state, A=A, W=W, rates=rates, sweeps=state.sweeps + 1)
@@ -161,13 +163,6 @@ def step(
         if after % settings.thinning == 0:
             kept.append(_record(problem, state, settings, after // settings.thinning))
     return state, joined(problem, kept)
-
-
-def _power(state: State, settings: Settings) -> float:
-    """Of the likelihood: it has come to 1 when four fifths of the warm-up are over."""
-    if not settings.rise:
-        return 1.0
-    return min(1.0, (state.sweeps + 1) / (0.8 * settings.warm_up + 1.0))
 
 
 def _record(problem: Problem, state: State, settings: Settings, draw: int) -> Batch:

@@ -18,11 +18,11 @@ from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, EntryPrior, InverseGamma
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
-from bnmf_core.explorers.from_starts import shard_sizes
+from bnmf_core.explorers.from_starts import block_setting, movement_setting, shard_sizes
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import MOVEMENT, gram, seen_grams
+from bnmf_core.solvers.solution import gram, seen_grams
 from bnmf_core.solvers.stationarity import turned
 
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
@@ -48,23 +48,8 @@ class Settings:
         minimum=10,
         maximum=1_000_000,
     )
-    movement: float = setting(
-        MOVEMENT,
-        "Converged when it turns by at most",
-        "A factorization stops when it would turn by no more than this if it went on. Modes that "
-        "are closer together than this cannot be told apart.",
-        minimum=1e-3,
-        maximum=90,
-        unit="°",
-    )
-    block: int = setting(
-        4,
-        "Factorizations side by side",
-        "How many climb together; they share every product with X.",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
+    movement: float = movement_setting()
+    block: int = block_setting(4, "How many climb together")
 
 
 @dataclass(frozen=True)
@@ -110,9 +95,8 @@ def step(
         if not state.active.any():
             break
         state = _climbed(problem, state, settings, products)
-    data, R = problem.dataset, problem.rank
     if state.active.any():
-        return state, Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
+        return state, Batch.empty(problem)
     found = {
         "iterations": state.iterations,
         "converged": state.movement <= settings.movement,
@@ -131,7 +115,8 @@ def _climbed(
         now = sweep(problem, *now, products)
     one = sweep(problem, *now, products)
     two = sweep(problem, *one, products)
-    movement, moved = to_turn(now, one, two), largest_step(one, two)
+    movement = to_turn(now, one, two)
+    moved = np.maximum(*(np.abs(F - G).max(axis=(1, 2)) for F, G in zip(one, two, strict=True)))
     iterations = state.iterations[chosen] + CHECK_EVERY
     rests = (moved <= AT_REST) & (movement <= settings.movement)
     after = replace(
@@ -242,13 +227,6 @@ def to_turn(now: Pair, one: Pair, two: Pair) -> np.ndarray:
     towards = one[0] + way[:, None, None] * (two[0] - one[0])
     turns = np.minimum(turned(one[0], np.clip(towards, 0.0, 1.0)), 90.0)
     found: np.ndarray = np.where(ratio < 1.0, turns, 90.0)
-    return found
-
-
-def largest_step(before: Pair, after: Pair) -> np.ndarray:
-    """By how much an entry has moved at most: (m,)."""
-    steps = [np.abs(new - old).max(axis=(1, 2)) for old, new in zip(before, after, strict=True)]
-    found: np.ndarray = np.maximum(*steps)
     return found
 
 

@@ -312,24 +312,21 @@ class _Work:
             state.gradients.add(chain, (number - 1) * self.T + t, by_A, by_V)
             mean_A += (A - mean_A) / t  # a chain that stands still averages to itself
             mean_V += (V - mean_V) / t
-        self._note(state, chain, number, mean_A, mean_V)
-        return mean_A, mean_V
-
-    def _note(self, state: State, chain: int, number: int, A: np.ndarray, V: np.ndarray) -> None:
         after = number - self.settings.warm_up
         moments, count = (state.kept, after) if after > 0 else (state.warm_up, number)
-        moments.add(chain, count, A, V)
-        state.precision[chain], value = _precision(self.problem, self.table, A, V)
+        moments.add(chain, count, mean_A, mean_V)
+        state.precision[chain], value = _precision(self.problem, self.table, mean_A, mean_V)
         away = value - state.log_likelihood[chain]
         state.log_likelihood[chain] += away / number
         state.squares[chain] += away * (value - state.log_likelihood[chain])
         if number <= EARLY:
             state.early[chain, number - 1] = value
-        state.at_zero[chain] += (_share_at(0.0, A, V) - state.at_zero[chain]) / number
-        state.at_one[chain] += (_share_at(1.0, A, V) - state.at_one[chain]) / number
+        state.at_zero[chain] += (_share_at(0.0, mean_A, mean_V) - state.at_zero[chain]) / number
+        state.at_one[chain] += (_share_at(1.0, mean_A, mean_V) - state.at_one[chain]) / number
         if self.settings.histograms:
-            minibatch.add_to_histogram(A, state.histogram_A[chain])
-            minibatch.add_to_histogram(V, state.histogram_V[chain])
+            minibatch.add_to_histogram(mean_A, state.histogram_A[chain])
+            minibatch.add_to_histogram(mean_V, state.histogram_V[chain])
+        return mean_A, mean_V
 
 
 def _precision(problem: Problem, table: Table, A: np.ndarray, V: np.ndarray) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from bnmf_core.core.model import Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.squared_error import SQUARED_ERROR
-from bnmf_core.explorers.from_starts import shard_sizes
+from bnmf_core.explorers.from_starts import block_setting, shard_sizes
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers.solution import gram, product_work
@@ -58,14 +58,7 @@ class Settings:
         maximum=1.0,
         advanced=True,
     )
-    block: int = setting(
-        4,
-        "Factorizations side by side",
-        "How many are solved together; they share every product with X.",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
+    block: int = block_setting(4)
 
 
 @dataclass(frozen=True)
@@ -110,9 +103,8 @@ def step(
         if not state.active.any():
             break
         state = _iterated(problem, state, settings)
-    data, R = problem.dataset, problem.rank
     if state.active.any():
-        return state, Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
+        return state, Batch.empty(problem)
     A = state.A.transpose(0, 2, 1)
     found = {
         "iterations": state.iterations,

@@ -77,26 +77,6 @@ def errors_at(thresholds: np.ndarray, errors: np.ndarray, at: np.ndarray) -> np.
     return found
 
 
-def threshold_roc(
-    A: np.ndarray, W: np.ndarray, X: np.ndarray, mask: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """At every threshold where one changes: false ones among the zeros of X, true ones among its 1.
-
-    Returns
-    -------
-    thresholds (E,) rising from 0, false_positive_rate (E,), true_positive_rate (E,), both falling;
-    NaN where X has no zero, or no one.
-    """
-    wanted, level = _counted(A, W, X, mask)
-    thresholds, place = np.unique(np.append(level, 0.0), return_inverse=True)
-    rates = []
-    for chosen in (~wanted, wanted):
-        counts = np.bincount(place[:-1][chosen], minlength=thresholds.size)
-        with np.errstate(invalid="ignore"):
-            rates.append((chosen.sum() - np.cumsum(counts)) / np.float64(chosen.sum()))
-    return thresholds, rates[0], rates[1]
-
-
 def two_thresholds(
     A: np.ndarray,
     W: np.ndarray,

@@ -76,15 +76,10 @@ def log10_noise_chance(
     enough = stats.binom.logsf(ones - 1, cells, density)
     # Where that is too small for a number, its bound by Chernoff, exp(−n·KL(k/n ‖ p)).
     share = np.divide(ones, cells, out=np.zeros_like(ones), where=cells > 0)
-    enough = np.where(np.isneginf(enough), -cells * _divergence(share, density), enough)
+    found: np.ndarray = rel_entr(share, density) + rel_entr(1.0 - share, 1.0 - density)
+    enough = np.where(np.isneginf(enough), -cells * found, enough)
     bound: np.ndarray = np.minimum(blocks + enough, 0.0) / np.log(10.0)
     return bound
-
-
-def _divergence(share: np.ndarray, density: float) -> np.ndarray:
-    """KL divergence of a coin with ``share`` from one with ``density``, in nats."""
-    found: np.ndarray = rel_entr(share, density) + rel_entr(1.0 - share, 1.0 - density)
-    return found
 
 
 def _log_choices(of: int, chosen: np.ndarray) -> np.ndarray:

@@ -49,10 +49,10 @@ STAGES = (
 RESTARTS = 10
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``analyse``."""
     words = "from a file to the findings: restarts and chains, modes, masses, conclusions"
-    command = commands.add_parser("analyse", parents=parents, help=words, description=words)
+    command = commands.add("analyse", words, analyse)
     arguments.add_data(command)
     command.add_argument(
         "--rank",
@@ -91,7 +91,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
     )
-    command.set_defaults(act=analyse)
 
 
 def analyse(options: argparse.Namespace, output: Output) -> str:

@@ -1,7 +1,7 @@
 """Components beside a catalogue of the user's, in a terminal and as a document."""
 
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from bnmf_core.cli.output import Output
 from bnmf_core.compare.alignment import matching
@@ -16,25 +16,6 @@ from bnmf_core.findings.answer import Answer
 MOST_MODES = 4
 
 
-class NearestEntry(TypedDict):
-    """An entry that is nearest to a component in some mode, and its similarity in each mode."""
-
-    component: int
-    entry: str
-    cosine: list[float]
-    said: str
-
-
-class BesideCatalogue(TypedDict):
-    """Components, numbered from 1, beside a catalogue; ``modes`` names those compared."""
-
-    name: str
-    matched: str
-    said: str
-    modes: list[str]
-    nearest: list[NearestEntry]
-
-
 def matched(path: Path | None, dataset: Dataset) -> Matched | None:
     """The catalogue in a file, by the features of the data; None where no file is named.
 
@@ -46,8 +27,8 @@ def matched(path: Path | None, dataset: Dataset) -> Matched | None:
     return None if path is None else match_catalogue(read_catalogue(path), dataset.features)
 
 
-def told(answer: Answer, catalogue: Matched) -> BesideCatalogue:
-    """How near entries are to the components of the leading modes."""
+def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
+    """How near entries are to the components, numbered from 1, of the leading modes."""
     leading = verdicts.leading(answer)[:MOST_MODES]
     modes = [answer.mode_names[k] for k in leading]
     representative = answer.modes.representative
@@ -75,7 +56,7 @@ def told(answer: Answer, catalogue: Matched) -> BesideCatalogue:
     }
 
 
-def show(known: BesideCatalogue | None, output: Output) -> None:
+def show(known: dict[str, Any] | None, output: Output) -> None:
     """Print it for people; nothing where there is no catalogue."""
     if known is None:
         return

@@ -12,10 +12,9 @@ from bnmf_core.data.load import foreign_matrices
 from bnmf_core.runs.foreign import bring as keep
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``bring``."""
-    words = "import factorizations of other programs as runs"
-    command = commands.add_parser("bring", parents=parents, help=words, description=words)
+    command = commands.add("bring", "import factorizations of other programs as runs", bring)
     arguments.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
     command.add_argument(
         "results",
@@ -26,7 +25,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--name", default="", help="of the runs (default: the program and the file)"
     )
-    command.set_defaults(act=bring)
 
 
 def bring(options: argparse.Namespace, output: Output) -> None:

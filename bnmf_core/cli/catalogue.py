@@ -2,10 +2,9 @@
 
 import argparse
 import dataclasses
-from typing import Protocol, Required, TypedDict
+from typing import Any
 
 from bnmf_core.cli.output import Commands, Output
-from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, declarations
 from bnmf_core.data.samples import SAMPLES
@@ -14,64 +13,25 @@ from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 
-class Entry(Protocol):
-    """What algorithms, models and generators have in common."""
-
-    @property
-    def key(self) -> str:
-        """It is called so on the command line."""
-
-    @property
-    def label(self) -> str:
-        """It is called so on screen."""
-
-    @property
-    def summary(self) -> str:
-        """One sentence."""
-
-    @property
-    def Settings(self) -> type:
-        """A dataclass of declared settings."""
-
-
-class SettingRow(TypedDict):
-    """A setting as plain values; ``allowed`` in words."""
-
-    key: str
-    default: object
-    allowed: str
-    minimum: float | None
-    maximum: float | None
-    choices: tuple[str, ...]
-    label: str
-    help: str
-    unit: str
-
-
-class Described(TypedDict, total=False):
-    """An entry as plain values; the last three are an algorithm's."""
-
-    key: Required[str]
-    label: Required[str]
-    summary: Required[str]
-    settings: Required[list[SettingRow]]
-    family: str
-    reference: str
-    models: list[str]
-
-
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``samples``."""
     words = "list samples, generators, algorithms and models with their settings"
-    command = commands.add_parser("samples", parents=parents, help=words, description=words)
-    command.set_defaults(act=samples)
+    commands.add("samples", words, samples)
 
 
 def samples(options: argparse.Namespace, output: Output) -> None:
     """Print what there is."""
     known = {
         "generators": [_described(entry) for entry in GENERATORS.values()],
-        "algorithms": [_described_algorithm(entry) for entry in ALGORITHMS.values()],
+        "algorithms": [
+            _described(entry)
+            | {
+                "family": entry.family,
+                "reference": entry.reference,
+                "models": [model.key for model in MODELS.values() if entry.works_with(model)],
+            }
+            for entry in ALGORITHMS.values()
+        ],
         "models": [_described(entry) for entry in MODELS.values()],
     }
     options_of = {"generators": "--data-set", "algorithms": "--set", "models": "--model-set"}
@@ -100,7 +60,8 @@ def samples(options: argparse.Namespace, output: Output) -> None:
     output.result({"samples": listed} | known, show)
 
 
-def _described(entry: Entry) -> Described:
+def _described(entry: Any) -> dict[str, Any]:
+    """An algorithm, a model or a generator as plain values."""
     return {
         "key": entry.key,
         "label": entry.label,
@@ -112,15 +73,9 @@ def _described(entry: Entry) -> Described:
     }
 
 
-def _described_algorithm(entry: AnyAlgorithm) -> Described:
-    told = _described(entry)
-    told["family"] = entry.family
-    told["reference"] = entry.reference
-    told["models"] = [model.key for model in MODELS.values() if entry.works_with(model)]
-    return told
-
-
-def _setting(name: str, field: dataclasses.Field[Value], declared: Declaration) -> SettingRow:
+def _setting(
+    name: str, field: dataclasses.Field[Value], declared: Declaration
+) -> dict[str, object]:
     low, high = declared.minimum, declared.maximum
     if declared.choices:
         allowed = ", ".join(declared.choices)

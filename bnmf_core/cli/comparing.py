@@ -21,11 +21,10 @@ from bnmf_core.runs.runner import JobRunner
 USUAL = ["random_restarts", "q_transform", "gibbs"]
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``compare``."""
     words = "run several algorithms on the same data, and put them on one scoreboard"
-    parents = [*parents, running.scheduling()]
-    command = commands.add_parser("compare", parents=parents, help=words, description=words)
+    command = commands.add("compare", words, compare, running.scheduling())
     arguments.add_data(command)
     running.add_runs(command)
     command.add_argument(
@@ -37,7 +36,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--radius", type=float, help="of the balls that are counted (default: the threshold)"
     )
-    command.set_defaults(act=compare)
 
 
 def compare(options: argparse.Namespace, output: Output) -> str:

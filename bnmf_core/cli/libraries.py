@@ -15,10 +15,10 @@ from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibra
 USUAL = {field.name: field.default for field in fields(Recipe)}
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``transforms``."""
     words = "learn a library of transforms for Q-Transform, or bring one in for runs"
-    command = commands.add_parser("transforms", parents=parents, help=words, description=words)
+    command = commands.add("transforms", words, transforms)
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--output", type=Path, metavar="FILE", help="learn one and write it (.npz)")
     what.add_argument("--add", type=Path, metavar="FILE", help="bring one in; prints its key")
@@ -36,7 +36,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--target", metavar="DATA", help="sample, generator, file or id, for processes that need it"
     )
-    command.set_defaults(act=transforms)
 
 
 def transforms(options: argparse.Namespace, output: Output) -> None:
@@ -46,7 +45,20 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
         library.keep(found)
         words = f"kept; runs use it by --set library={found.key}"
     else:
-        found = _learned(options)
+        target = None
+        if options.target is not None:
+            store = open_store(options.store)
+            target = find_data(options.target, store)
+        found = library.transform_library(
+            options.rank,
+            options.sets,
+            process=options.process,
+            size=options.size,
+            source_rank=options.source_rank,
+            noise=options.noise,
+            restarts=options.restarts,
+            target=target,
+        )
         try:
             found.save(options.output)
         except OSError as error:
@@ -65,21 +77,4 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
         lambda: output.say(
             f"Library {found.key}, {found.count} pairs of transfer rank {found.rank}: {words}"
         ),
-    )
-
-
-def _learned(options: argparse.Namespace) -> TransformLibrary:
-    target = None
-    if options.target is not None:
-        store = open_store(options.store)
-        target = find_data(options.target, store)
-    return library.transform_library(
-        options.rank,
-        options.sets,
-        process=options.process,
-        size=options.size,
-        source_rank=options.source_rank,
-        noise=options.noise,
-        restarts=options.restarts,
-        target=target,
     )

@@ -21,7 +21,7 @@ from bnmf_core.cli import (
     sharing,
     upkeep,
 )
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import tell_list
 from bnmf_core.core.errors import BNMFError, DamagedError, SettingsError
 from bnmf_core.store import disk
@@ -50,7 +50,6 @@ def parser() -> Parser:
         description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
         "here show up in the dashboard, and the other way round.",
     )
-    commands = whole.add_subparsers(title="commands", required=True, metavar="COMMAND")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON document only")
     shared.add_argument(
@@ -59,6 +58,7 @@ def parser() -> Parser:
         metavar="FOLDER",
         help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
     )
+    commands = Commands(whole, shared)
     for room in (
         analyse,
         catalogue,
@@ -73,7 +73,7 @@ def parser() -> Parser:
         ranks,
         libraries,
     ):
-        room.add_commands(commands, [shared])
+        room.add_commands(commands)
     return whole
 
 

@@ -20,21 +20,17 @@ PATIENCE = 60.0
 SETTLED = 1.0
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``backup``, ``restore``, ``usage`` and ``forget``."""
     words = "put everything that is kept, of all owners, into one file, also while the app works"
-    command = commands.add_parser("backup", parents=parents, help=words, description=words)
+    command = commands.add("backup", words, back_up)
     command.add_argument("file", type=Path, metavar="FILE", help="outside of what is backed up")
-    command.set_defaults(act=back_up)
     words = "put a backup into a folder that is empty or not there, verified"
-    command = commands.add_parser("restore", parents=parents, help=words, description=words)
+    command = commands.add("restore", words, restore)
     command.add_argument("file", type=Path, metavar="FILE")
-    command.set_defaults(act=restore)
-    words = "say how much each owner keeps, and of how much"
-    command = commands.add_parser("usage", parents=parents, help=words, description=words)
-    command.set_defaults(act=usage)
+    commands.add("usage", "say how much each owner keeps, and of how much", usage)
     words = "remove all that is an owner's: runs, data, names, links shown to others"
-    command = commands.add_parser("forget", parents=parents, help=words, description=words)
+    command = commands.add("forget", words, forget)
     command.add_argument(
         "owner",
         nargs="?",
@@ -43,7 +39,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     )
     command.add_argument("--all", action="store_true", help="everybody")
     command.add_argument("--yes", action="store_true", help="do it; else it is only said")
-    command.set_defaults(act=forget)
 
 
 def back_up(options: argparse.Namespace, output: Output) -> None:

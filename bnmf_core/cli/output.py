@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from rich import box
@@ -130,15 +129,18 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
-class Commands(Protocol):
-    """The commands of the program."""
+class Commands:
+    """The commands of the program; each has the ``shared`` options."""
 
-    def add_parser(
-        self,
-        name: str,
-        *,
-        parents: Sequence[argparse.ArgumentParser],
-        help: str,
-        description: str,
+    def __init__(self, whole: argparse.ArgumentParser, shared: argparse.ArgumentParser) -> None:
+        self._added = whole.add_subparsers(title="commands", required=True, metavar="COMMAND")
+        self._shared = shared
+
+    def add(
+        self, name: str, words: str, act: Callable[..., object], *parents: argparse.ArgumentParser
     ) -> argparse.ArgumentParser:
-        """Add a command, which has the options of its parents."""
+        """Add a command with the options of its parents; ``words`` are its help."""
+        parents = (self._shared, *parents)
+        command = self._added.add_parser(name, parents=parents, help=words, description=words)
+        command.set_defaults(act=act)
+        return command

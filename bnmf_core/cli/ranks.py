@@ -38,11 +38,10 @@ SHOWN = {
 }
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``ranks``."""
     words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
-    parents = [*parents, running.scheduling(of_runs=False)]
-    command = commands.add_parser("ranks", parents=parents, help=words, description=words)
+    command = commands.add("ranks", words, ranks, running.scheduling(of_runs=False))
     arguments.add_data(command)
     command.add_argument(
         "--ranks", default="", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8, or less)"
@@ -62,7 +61,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
     arguments.add_seed(command)
-    command.set_defaults(act=ranks)
 
 
 def ranks(options: argparse.Namespace, output: Output) -> str:

@@ -130,13 +130,12 @@ def shape(text: str) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``inspect``."""
     words = "say how a file would be read, and why; nothing is run"
-    command = commands.add_parser("inspect", parents=parents, help=words, description=words)
+    command = commands.add("inspect", words, inspect)
     command.add_argument("file", help="a file")
     add_options(command)
-    command.set_defaults(act=inspect)
 
 
 def inspect(options: argparse.Namespace, output: Output) -> None:

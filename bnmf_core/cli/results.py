@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Hashable
 from pathlib import Path
-from typing import BinaryIO, TypedDict
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -35,48 +35,16 @@ COLUMNS = {
 }
 
 
-class ComparedRun(TypedDict):
-    """What one run covers; ``covering_numbers`` at the radii, the curve at its own."""
-
-    id: str
-    name: str
-    algorithm: str
-    members: int
-    largest_distance: float
-    mean_distance: float
-    error: dict[str, float]
-    covering_numbers: np.ndarray
-    covering_curve: np.ndarray
-
-
-class Compared(TypedDict):
-    """The document of ``metrics``; each of ``modes`` is a row of their table."""
-
-    distance: dict[str, str]
-    rank: int
-    members: int
-    threshold: float
-    threshold_suggested: bool
-    mode_count: int
-    modes: list[dict[Hashable, object]]
-    sentences: list[str]
-    radii: list[float]
-    curve_radii: np.ndarray
-    runs: list[ComparedRun]
-
-
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``runs``, ``metrics`` and ``export``."""
-    words = "list all runs, newest first"
-    command = commands.add_parser("runs", parents=parents, help=words, description=words)
+    command = commands.add("runs", "list all runs, newest first", runs)
     command.add_argument(
         "--quick",
         action="store_true",
         help="do not read factorizations and data to find damage",
     )
-    command.set_defaults(act=runs)
     words = "modes, distances, covering numbers and errors of runs of the same data and rank"
-    command = commands.add_parser("metrics", parents=parents, help=words, description=words)
+    command = commands.add("metrics", words, metrics)
     command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
     command.add_argument(
         "--distance", default=next(iter(DISTANCES)), metavar="KEY", help=", ".join(DISTANCES)
@@ -98,16 +66,14 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         action="store_true",
         help="weigh the modes: the posterior mass of each, which takes seconds to minutes",
     )
-    command.set_defaults(act=metrics)
     words = (
         "write a run's factorizations (npz, nc), the scores of each (csv), or the one that fits "
         "best in the layout of SigProfiler (signatures.txt, activities.txt) to a file"
     )
-    command = commands.add_parser("export", parents=parents, help=words, description=words)
+    command = commands.add("export", words, export)
     command.add_argument("run_id", metavar="RUN_ID")
     command.add_argument("--format", required=True, choices=list(FORMATS))
     command.add_argument("--output", required=True, type=Path, metavar="FILE")
-    command.set_defaults(act=export)
 
 
 def runs(options: argparse.Namespace, output: Output) -> None:
@@ -226,7 +192,8 @@ def _row(mode: dict[Hashable, object], found: Comparison) -> tuple[object, ...]:
     return tuple("" if told[key] is None else told[key] for key in COLUMNS)
 
 
-def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
+def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
+    """The document of ``metrics``."""
     key, members = options.distance, found.members
     matrix = np.asarray(distances.STAGE.of(found).matrix(key))
     within = structure.STAGE.of(found)
@@ -237,7 +204,7 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     spread = within.spread(key).set_index("run")
     largest, mean = spread["largest"].to_dict(), spread["mean"].to_dict()
     curve = within.coverage(key)
-    per_run: list[ComparedRun] = []
+    per_run = []
     for record in found.runs:
         own = np.flatnonzero(members["run"] == record.id)
         error = members["error"].to_numpy()[own]

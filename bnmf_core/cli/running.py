@@ -29,19 +29,17 @@ from bnmf_core.store.records import RunRecord
 LOOK_EVERY = 0.1
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``run`` and ``resume``."""
     where = scheduling()
     words = "make factorizations of a sample, generated data or a file"
-    run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
+    run = commands.add("run", words, start, where)
     arguments.add_data(run)
     add_runs(run)
     run.add_argument("--name", default="", help="what the runs are called")
-    run.set_defaults(act=start)
     words = "go on with a run that was cancelled, interrupted or failed"
-    again = commands.add_parser("resume", parents=[*parents, where], help=words, description=words)
+    again = commands.add("resume", words, resume, where)
     again.add_argument("run_id", metavar="RUN_ID")
-    again.set_defaults(act=resume)
 
 
 def scheduling(of_runs: bool = True) -> argparse.ArgumentParser:

@@ -28,27 +28,20 @@ program = lazy("bnmf_core.share.code")
 STAGES = ["structure", "islands", "mixing", "downstream", "conclusions"]
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``report``, ``archive``, ``open`` and ``code``."""
     words = "write a report of runs: one HTML file that needs no network"
-    command = commands.add_parser("report", parents=parents, help=words, description=words)
-    _add_runs(command)
-    command.set_defaults(act=lambda options, output: _write(options, output, report.write))
+    _add_runs(commands.add("report", words, lambda o, output: _write(o, output, report.write)))
     words = "write runs with their data and results to a ZIP file that opens elsewhere"
-    command = commands.add_parser("archive", parents=parents, help=words, description=words)
-    _add_runs(command)
-    command.set_defaults(act=lambda options, output: _write(options, output, archive.write))
-    words = "bring the runs of an archive into the store"
-    command = commands.add_parser("open", parents=parents, help=words, description=words)
+    _add_runs(commands.add("archive", words, lambda o, output: _write(o, output, archive.write)))
+    command = commands.add("open", "bring the runs of an archive into the store", open_file)
     command.add_argument("archive", type=Path, metavar="FILE")
     command.add_argument(
         "--salvage",
         action="store_true",
         help="bring in what is whole of an archive that is damaged or of a newer version",
     )
-    command.set_defaults(act=open_file)
-    words = "print the Python program that makes runs again"
-    command = commands.add_parser("code", parents=parents, help=words, description=words)
+    command = commands.add("code", "print the Python program that makes runs again", code)
     command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
     command.add_argument(
         "--archive",
@@ -56,7 +49,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         metavar="FILE",
         help="where the program finds the data, if they are no sample (default: archive.zip)",
     )
-    command.set_defaults(act=code)
 
 
 def _add_runs(command: argparse.ArgumentParser) -> None:
@@ -73,8 +65,9 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
     )
 
 
-def answer_of(options: argparse.Namespace, output: Output) -> Answer:
-    """What the runs say together; what is not stored of it is computed."""
+def _write(
+    options: argparse.Namespace, output: Output, write: Callable[[Path, Answer], None]
+) -> None:
     metric = find_distance(options.distance).key
     store = open_store(options.store)
     comparison = open_comparison(store, options.run_ids)
@@ -91,13 +84,7 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     modes = structure.modes_at(comparison, metric, threshold)
     output.damaged(health.of_names(store, comparison.runs[0].dataset))
     named = Named(tuple(store.notes.of(comparison.runs[0].dataset)))
-    return Answer(comparison, metric, modes, named=named)
-
-
-def _write(
-    options: argparse.Namespace, output: Output, write: Callable[[Path, Answer], None]
-) -> None:
-    answer = answer_of(options, output)
+    answer = Answer(comparison, metric, modes, named=named)
     write(options.output, answer)
     size = options.output.stat().st_size
     told = {"output": str(options.output), "bytes": size, "runs": answer.comparison.run_ids}

@@ -9,16 +9,14 @@ from bnmf_core.store.home import owners_in
 from bnmf_core.store.lost import bring_back
 
 
-def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands) -> None:
     """Add ``clean`` and ``recover``."""
     words = "remove comparisons that nothing uses any more; datasets without runs if asked to"
-    command = commands.add_parser("clean", parents=parents, help=words, description=words)
+    command = commands.add("clean", words, clean)
     command.add_argument("--datasets", action="store_true", help="also datasets without runs")
     command.add_argument("--dry-run", action="store_true", help="only list what would be removed")
-    command.set_defaults(act=clean)
     words = "bring back runs that are on the disk and not in the list, which was lost or damaged"
-    command = commands.add_parser("recover", parents=parents, help=words, description=words)
-    command.set_defaults(act=recover)
+    commands.add("recover", words, recover)
 
 
 def clean(options: argparse.Namespace, output: Output) -> None:

@@ -97,11 +97,6 @@ def covering_balls(distances: np.ndarray, epsilon: float) -> np.ndarray:
     return _fewest(distances <= epsilon, epsilon)
 
 
-def largest_so_far(distances: np.ndarray) -> np.ndarray:
-    """Largest distance among the first 1, 2, …, M samples: (M,) for distances (M, M)."""
-    return np.maximum.accumulate(np.tril(distances).max(axis=1))
-
-
 def covering_over_time(
     distances: np.ndarray, seconds: np.ndarray, epsilon: float, most: int = 20
 ) -> tuple[np.ndarray, np.ndarray]:

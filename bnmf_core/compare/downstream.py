@@ -275,16 +275,13 @@ def _judged(
     for m in range(M):
         raise_if_cancelled(cancel, "the downstream AUC")
         features = weights_given(judged, A[m : m + 1], loss)[0].T
-        yield np.concatenate([_probabilities(features, plan.codes, *fold) for fold in plan.folds])
+        told = []
+        for train, test in plan.folds:
+            model = classifier().fit(features[train], plan.codes[train])
+            told.append(model.predict_proba(features[test]))
+        yield np.concatenate(told)
         if on_progress is not None:
             on_progress((m + 1) / M)
-
-
-def _probabilities(
-    features: np.ndarray, codes: np.ndarray, train: np.ndarray, test: np.ndarray
-) -> np.ndarray:
-    model = classifier().fit(features[train], codes[train])
-    return model.predict_proba(features[test])
 
 
 def _cross_validation(

@@ -133,7 +133,9 @@ def connections(
     rows = []
     edges = _neighbours(distances, members)
     for done, (mode, other) in enumerate(edges):
-        first, last = _closest(distances, members[mode], members[other])
+        between = distances[np.ix_(members[mode], members[other])]
+        row, column = np.unravel_index(int(between.argmin()), between.shape)
+        first, last = int(members[mode][row]), int(members[other][column])
         raise_if_cancelled(cancel, "paths between modes")
         pair = [first, last]
         ends = float(loss.values(problem, A[pair], W[pair]).max())
@@ -181,12 +183,6 @@ def _neighbours(distances: np.ndarray, members: list[np.ndarray]) -> list[tuple[
     tree = graphs.minimum_spanning_tree(apart).tocoo()
     order = np.argsort(tree.data, kind="stable")
     return [(int(tree.row[edge]), int(tree.col[edge])) for edge in order]
-
-
-def _closest(distances: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
-    between = distances[np.ix_(left, right)]
-    row, column = np.unravel_index(int(between.argmin()), between.shape)
-    return int(left[row]), int(right[column])
 
 
 @dataclass(frozen=True, eq=False)

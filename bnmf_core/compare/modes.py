@@ -195,16 +195,12 @@ def suggest_threshold(
     """
     distances = checked_distances(distances)
     if resolution is None:
-        resolution = _half_the_extent(distances)
+        kept = np.ones(len(distances), bool)
+        kept[np.argmax(distances.mean(axis=0))] = len(distances) < 4
+        resolution = 0.5 * float(distances[np.ix_(kept, kept)].max())
     chosen = max(resolution, least, NEGLIGIBLE)
     gap = _lowest_gap(distances, max(FINEST * resolution, least, NEGLIGIBLE))
     return chosen if gap is None else max(min(chosen, MARGIN * gap), least)
-
-
-def _half_the_extent(distances: np.ndarray) -> float:
-    kept = np.ones(len(distances), bool)
-    kept[np.argmax(distances.mean(axis=0))] = len(distances) < 4
-    return 0.5 * float(distances[np.ix_(kept, kept)].max())
 
 
 def _lowest_gap(distances: np.ndarray, smallest: float) -> float | None:

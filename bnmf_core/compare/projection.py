@@ -106,19 +106,14 @@ def spread_out(distances: np.ndarray, anchors: np.ndarray) -> tuple[np.ndarray, 
         to_anchors = distances[:, anchors]
         points = place(to_anchors, among)
         for _ in range(STEPS):
-            points = _nearer(points, fixed, to_anchors)
+            away = points[:, None] - fixed
+            length = np.maximum(np.linalg.norm(away, axis=2, keepdims=True), 1e-12)
+            points = np.asarray((fixed + to_anchors[..., None] * away / length).mean(axis=1))
         points[anchors] = fixed
         points -= points.mean(axis=0)
     drawn = np.linalg.norm(points[:, None] - points, axis=2)
     total = float(np.square(distances).sum())
     return points, float(np.sqrt(np.square(drawn - distances).sum() / total)) if total else 0.0
-
-
-def _nearer(points: np.ndarray, fixed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Points (M, 2) moved so that their distances to fixed ones (K, 2) come nearer to (M, K)."""
-    away = points[:, None] - fixed
-    length = np.maximum(np.linalg.norm(away, axis=2, keepdims=True), 1e-12)
-    return np.asarray((fixed + wanted[..., None] * away / length).mean(axis=1))
 
 
 def simplex_projection(X: Matrix, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -110,7 +110,9 @@ def unseen_modes(
     population = _population(counts)
     rng = np.random.default_rng(0) if rng is None else rng
     drawn = rng.multinomial(n, population, size=replicates)
-    grid = _grid(n)
+    within = np.linspace(1, n, min(n, CURVE_POINTS)).round().astype(int)
+    beyond = np.linspace(n, int(EXTRAPOLATED_TO * n), min(n, CURVE_POINTS) + 1).round().astype(int)
+    grid = np.unique(np.concatenate([within, beyond]))
     curves = np.array([_discovery(row[row > 0], grid) for row in drawn])
     deviation = curves.std(axis=0)
     modes = _discovery(counts, grid)
@@ -204,12 +206,6 @@ def _number_interval(
     ratio = float(np.exp(reach * np.sqrt(np.log1p((error / unseen) ** 2))))
     # Modes are whole: without the floor, no lower end would allow that all were found.
     return float(np.floor(found + unseen / ratio)), found + unseen * ratio
-
-
-def _grid(n: int) -> np.ndarray:
-    points = np.linspace(1, n, min(n, CURVE_POINTS)).round().astype(int)
-    beyond = np.linspace(n, int(EXTRAPOLATED_TO * n), min(n, CURVE_POINTS) + 1).round().astype(int)
-    return np.unique(np.concatenate([points, beyond]))
 
 
 def _discovery(counts: np.ndarray, grid: np.ndarray) -> np.ndarray:

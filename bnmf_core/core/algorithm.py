@@ -82,6 +82,12 @@ class Batch:
     note: str = ""
     totals: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    @classmethod
+    def empty(cls, problem: Problem, ended: str = "") -> "Batch":
+        """No new states."""
+        D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+        return cls(np.empty((0, D, R)), np.empty((0, R, N)), ended=ended)
+
     @property
     def size(self) -> int:
         """Number of states in the batch."""

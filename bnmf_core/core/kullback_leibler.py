@@ -62,7 +62,10 @@ class KullbackLeibler(Loss):
                 by_A[m], by_W[m] = by_F[:, :R], by_G[:, :R].T
             return found, by_A, by_W
         for m, rows, columns, x, raised, y, seen in self._blocks(problem, A, W):
-            found[m] += (_entries(x, raised, y, floor) * seen).sum()
+            # x' log(x'/y') − x + y, and y where x is 0.
+            some = x > 0
+            quotients = np.divide(x, raised, out=np.ones_like(raised), where=some)
+            found[m] += ((x * np.log(quotients) - (x - floor * some) + y) * seen).sum()
             slope = (1.0 - x / raised) * seen
             by_A[m, rows] += slope @ W[m][:, columns].T
             by_W[m][:, columns] += A[m, rows].T @ slope
@@ -165,13 +168,6 @@ class KullbackLeibler(Loss):
 
 
 KULLBACK_LEIBLER = KullbackLeibler()
-
-
-def _entries(x: np.ndarray, raised: np.ndarray, y: np.ndarray, floor: float) -> np.ndarray:
-    """x' log(x'/y') − x + y, and y where x is 0."""
-    some = x > 0
-    quotients = np.divide(x, raised, out=np.ones_like(raised), where=some)
-    return x * np.log(quotients) - (x - floor * some) + y
 
 
 def _filled(A: np.ndarray, W: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

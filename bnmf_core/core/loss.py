@@ -89,8 +89,8 @@ class Loss(ABC):
         """An f that is as large as the data."""
 
     def of_mean(self, dataset: Dataset) -> float:
-        """f(X, mean of X), of a loss that says what it explains; it takes a pass over X."""
-        raise NotImplementedError
+        """f(X, mean of X), which takes a pass over X; of a loss that explains nothing its size."""
+        return self.size(dataset)
 
     def whole(self, dataset: Dataset) -> float:
         """The f that is shown as 1: f(X, mean of X), or without other words :meth:`size`."""

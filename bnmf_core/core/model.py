@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -170,49 +170,13 @@ class Sources:
     dispersion: LogNormal | None = None
 
 
-class LogDensity(Protocol):
-    """``(problem, A (M, D, R), W (M, R, N), f) → (M,)`` nats.
-
-    ``f`` (M,) is the model's loss of each particle, where it is known already.
-    """
-
-    def __call__(
-        self, problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
-    ) -> np.ndarray:
-        """The log density of each particle."""
-
-
-class Offending(Protocol):
-    """``(problem, A (M, D, R), W (M, R, N), suspects) → (M,)`` rows of X, −1 for none."""
-
-    def __call__(
-        self, problem: Problem, A: np.ndarray, W: np.ndarray, suspects: np.ndarray | None = None
-    ) -> np.ndarray:
-        """One row for each particle."""
-
-
 Derivatives = Callable[
     ["Problem", np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]
 ]
 
 
-def always_proper(settings: object) -> str:
-    """Of a prior that has a finite total whatever its settings: nothing is needed of them."""
-    return ""
-
-
-def always_conditional(settings: object) -> str:
-    """Of a model whose conditionals are there whatever its settings: nothing is needed of them."""
-    return ""
-
-
-def fits_all(dataset: Dataset) -> str:
-    """Of a model that takes any data: nothing speaks against them."""
-    return ""
-
-
-def always_normalised(dataset: Dataset, settings: object) -> str:
-    """Of a likelihood whose constant is known for any data: nothing speaks against it."""
+def fine(*asked: object) -> str:
+    """Nothing speaks against it, whatever the data and the settings."""
     return ""
 
 
@@ -232,8 +196,9 @@ class Model:
     support_A, support_W : where A and W live.
     resolve : ``(dataset, rank, settings) → settings`` with every "from the data" value set.
     loss : ``settings → Loss``, what a factorization of maximum likelihood makes smallest.
-    log_joint : log p(X, A, W), with every constant that is known.
-    log_likelihood : the likelihood in the papers' form, without its constant.
+    log_joint : ``(problem, A, W, f) → (M,)``, log p(X, A, W) in nats with every constant that is
+        known. f (M,) is the loss of each, where it is known already.
+    log_likelihood : likewise the likelihood in the papers' form, without its constant.
     prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
     scale : ``(A, W) → (A, W)`` on the support, with the same products AW at the scale of the
         components that the prior favours or demands. Where both factors are bounded above, the
@@ -264,8 +229,8 @@ class Model:
     box : ``settings → Box``.
     noise_level : ``settings → σ``, where X_dn ~ N((AW)_dn, σ²).
     threshold : the objective and the ε up to which every factorization is good enough.
-    offending : a row of X for which the likelihood is zero; ``suspects`` are rows to look at first.
-        None: it is nowhere zero.
+    offending : ``(problem, A, W, suspects) → (M,)``, a row of X for which the likelihood is zero,
+        −1 for none; ``suspects`` are rows to look at first. None: it is nowhere zero.
     """
 
     key: str
@@ -275,17 +240,17 @@ class Model:
     support_W: Support
     resolve: Callable[[Dataset, int, Any], Any]
     loss: Callable[[Any], Loss]
-    log_joint: LogDensity
-    log_likelihood: LogDensity
+    log_joint: Callable[..., np.ndarray]
+    log_likelihood: Callable[..., np.ndarray]
     prior: Callable[[Problem, np.random.Generator], Pair]
     scale: Callable[[np.ndarray, np.ndarray], Pair]
     summary: str
     reference: str
-    improper: Callable[[Any], str] = always_proper
-    unfit: Callable[[Dataset], str] = fits_all
+    improper: Callable[[Any], str] = fine
+    unfit: Callable[[Dataset], str] = fine
     suits: tuple[str, ...] = ()
     per_loss: Callable[[Any], float] | None = None
-    unnormalised: Callable[[Dataset, Any], str] = always_normalised
+    unnormalised: Callable[[Dataset, Any], str] = fine
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
     score: Callable[[Problem, np.ndarray, np.ndarray], Pair] | None = None
     log_joint_and_score: Derivatives | None = None
@@ -296,11 +261,11 @@ class Model:
     noise_curvature: Derivatives | None = None
     conditionals: Callable[[Any], Conditionals] | None = None
     sources: Callable[[Any, int], Sources] | None = None
-    unconditional: Callable[[Any], str] = always_conditional
+    unconditional: Callable[[Any], str] = fine
     box: Callable[[Any], Box] | None = None
     noise_level: Callable[[Any], float] | None = None
     threshold: Threshold | None = None
-    offending: Offending | None = None
+    offending: Callable[..., np.ndarray] | None = None
 
     @property
     def support(self) -> tuple[Support, Support]:

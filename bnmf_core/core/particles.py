@@ -90,15 +90,7 @@ class Particles:
     ) -> "Particles":
         """Particles whose arrays, one for each of ``ARRAYS``, are given by name."""
         return cls(
-            A=arrays["A"],
-            W=arrays["W"],
-            ids=arrays["ids"],
-            chain=arrays["chain"],
-            draw=arrays["draw"],
-            weights=arrays["weights"],
-            log_joint=arrays["log_joint"],
-            error=arrays["error"],
-            seconds=arrays["seconds"],
+            **{name: arrays[name] for name in ARRAYS},
             spec=spec,
             diagnostics=diagnostics,
             trace=trace,
@@ -211,16 +203,28 @@ class Particles:
         per_state = {
             f"trace_{key}": (("state",), np.asarray(value)) for key, value in self.trace.items()
         }
+        # NetCDF attributes are scalars or strings.
+        flat: dict[str, object] = {**self.spec.to_dict(), **self.info}
         return xarray.Dataset(
             {
                 "A": (("particle", "feature", "component"), np.asarray(self.A)),
                 "W": (("particle", "component", "observation"), np.asarray(self.W)),
                 **per_particle,
                 **per_state,
-                **_of_chains(self.totals),
+                **{
+                    f"total_{key}": (
+                        ("total_chain", *(f"total_{key}_{axis}" for axis in range(1, values.ndim))),
+                        np.asarray(values),
+                    )
+                    for key, values in self.totals.items()
+                },
             },
             coords={"particle": np.asarray(self.ids)},
-            attrs=_flat_attributes(self.spec, self.info),
+            attrs={
+                key: value if isinstance(value, int | float | str) else repr(value)
+                for key, value in flat.items()
+                if value is not None
+            },
         )
 
     def to_datatree(self, dataset: "Dataset | None" = None) -> "xarray.DataTree":
@@ -353,26 +357,3 @@ def check_shapes(
         raise ValueError("its arrays do not fit together")
     if any(values.ndim != 1 for values in trace.values()) or len({*map(len, trace.values())}) > 1:
         raise ValueError("the arrays of its trace do not fit together")
-
-
-def _of_chains(
-    totals: Mapping[str, np.ndarray],
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Totals with dimensions: the chain, then the array's own."""
-    return {
-        f"total_{key}": (
-            ("total_chain", *(f"total_{key}_{axis}" for axis in range(1, values.ndim))),
-            np.asarray(values),
-        )
-        for key, values in totals.items()
-    }
-
-
-def _flat_attributes(spec: RunSpec, info: RunInfo) -> dict[str, bool | int | float | str]:
-    # NetCDF attributes are scalars or strings.
-    flat: dict[str, object] = {**spec.to_dict(), **info}
-    return {
-        key: value if isinstance(value, int | float | str) else repr(value)
-        for key, value in flat.items()
-        if value is not None
-    }

@@ -126,7 +126,8 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
                     continue
                 if found.size > MAX_ENTRIES:
                     raise DataError(f"{clean_name(key, 40)!r} has more entries than can be read.")
-                sides, values = _sides(found), found[()]
+                names = [side[0].name if len(side) else "" for side in found.dims]
+                sides, values = [name.rpartition("/")[2] for name in names], found[()]
                 for number, side in enumerate(("chain", "draw")):
                     if "chain" in sides and "draw" in sides:
                         values = np.moveaxis(values, sides.index(side), number)
@@ -142,11 +143,6 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
                         f"{name}/{key}", values, rows, columns, source=_source(file, name)
                     )
                     yield _as_made(file, _chained(one))
-
-
-def _sides(array: Any) -> list[str]:
-    """What the dimensions of an array in NetCDF are called, "" of one without a name."""
-    return [side[0].name.rpartition("/")[2] if len(side) else "" for side in array.dims]
 
 
 def _source(file: Any, name: str) -> str:
@@ -214,7 +210,8 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:
-        groups[_stem(matrix.name)].append(matrix)
+        tokens = re.findall(r"[a-z]+|\d+", matrix.name.lower())
+        groups[" ".join(token for token in tokens if token not in _ROLES)].append(matrix)
     if not any(len(group) > 1 for group in groups.values()):
         groups = {"": list(matrices)}
     found = [one for name, group in groups.items() for one in _pairs(name, group, dataset)]
@@ -310,9 +307,3 @@ def _scaled(one: Foreign, dataset: Dataset) -> Foreign:
 def _error(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> float:
     squared = squared_errors(dataset.X, A[None], W[None], dataset.mask)[0]
     return float(np.sqrt(squared / dataset.squared_norm))
-
-
-def _stem(name: str) -> str:
-    """What the names of a pair have in common."""
-    tokens = re.findall(r"[a-z]+|\d+", name.lower())
-    return " ".join(token for token in tokens if token not in _ROLES)

@@ -201,7 +201,10 @@ def unfolded(cube: np.ndarray) -> tuple[np.ndarray, Picture]:
 def _picture(matrix: np.ndarray, axis: str, shape: tuple[int, int], said: str) -> Picture:
     count, values = matrix.shape if axis == "rows" else matrix.shape[::-1]
     why = f"the {count:,} {axis} are the pixels of an image ({said})"
-    if _rough_spectra(matrix, axis) < ROUGHEST_SPECTRUM:
+    # How unlike the values are that follow each other within a pixel.
+    pixels = matrix if axis == "rows" else matrix.T
+    some = pixels[_some(len(pixels))].astype(float)
+    if _rough(some - some.mean(), 1) < ROUGHEST_SPECTRUM:
         why += f", whose {values:,} values go over into each other like a spectrum"
         meant, observations = "every pixel is an observation", axis
     else:
@@ -229,13 +232,6 @@ def _rough_image(matrix: np.ndarray, axis: str, shape: tuple[int, int]) -> float
     some = pixels[:, _some(pixels.shape[1])[:: MOST_LOOKED_AT // 20]].astype(float)
     images = (some - some.mean(axis=0)).reshape((*shape, -1), order="F")
     return max(_rough(images, 0), _rough(images, 1))
-
-
-def _rough_spectra(matrix: np.ndarray, axis: str) -> float:
-    """How unlike the values are that follow each other within a pixel."""
-    pixels = matrix if axis == "rows" else matrix.T
-    some = pixels[_some(len(pixels))].astype(float)
-    return _rough(some - some.mean(), 1)
 
 
 def _rough(values: np.ndarray, axis: int) -> float:

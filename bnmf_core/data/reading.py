@@ -12,7 +12,6 @@ from bnmf_core.data import cells
 
 AXES = ("rows", "columns")
 # What a cell of the file can be taken for, in the order of a legend.
-ROLES = ("header", "name", "label", "number", "missing", "left out")
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_CHARACTERS = 12, 24, 32
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 DECIMAL_MARKS = (".", ",")
@@ -108,7 +107,7 @@ class Reading:
         return f"{column} ({name})" if name else str(column)
 
     def role(self, line: int, column: int) -> str:
-        """What the cell on this row of the file was taken for, one of ``ROLES``."""
+        """What the cell on this row of the file was taken for, such as "label"."""
         if self.is_table:
             first = self.header_row or 1
             if line == self.header_row:

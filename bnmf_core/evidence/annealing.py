@@ -9,7 +9,6 @@ particles reach, for steps that are set beforehand; here the steps follow the pa
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -29,9 +28,6 @@ Stopped = Callable[[], bool]
 def never() -> bool:
     """Nobody stops this."""
     return False
-
-
-PathT = TypeVar("PathT", bound=Path)
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,30 @@ class ConditionalPosterior:
         self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
     ) -> Neighbourhood:
         """What chains meet that set out at A (D, R), W (R, N)."""
-        return look_around(self, A, W, rng, stopped)
+        start_A, start_W = self.problem.model.scale(A[None], W[None])
+        chains = [
+            np.repeat(F, CHAINS, axis=0).copy() for F in (start_A.transpose(0, 2, 1), start_W)
+        ]
+        centre = chains[0][0].copy(), chains[1][0].copy()
+        met = _Met(centre[0].shape), _Met(centre[1].shape)
+        for sweep in range(SWEEPS):
+            raise_if_cancelled(stopped, "the evidence")
+            for this, other in ((0, 1), (1, 0)):
+                F, entries = chains[this], self.priors[this]
+                known = (self.given_W, self.given_A)[this](chains[other])
+                if sweep >= UNSEEN:
+                    moments = conditional_moments(F, known, self.heat, entries)
+                    met[this].conditionals(*moments)
+                redraw(F, known, self.heat, entries, rng)
+            if not self.bounded:
+                rescale(chains[0], chains[1], *self.priors, centre, rng)
+            if sweep >= UNSEEN:
+                for F, noted in zip(chains, met, strict=True):
+                    noted.draws += F.mean(axis=0) / (SWEEPS - UNSEEN)
+        of_A, of_W = (
+            noted.fitted(entries.largest) for noted, entries in zip(met, self.priors, strict=True)
+        )
+        return Neighbourhood(of_A, of_W, (met[0].draws, met[1].draws))
 
     def path(self, around: Neighbourhood) -> "GibbsPath":
         """The way from there to the posterior."""
@@ -181,41 +204,3 @@ class _Met:
         mean = self.means / self.count
         between = np.maximum(self.squares / self.count - mean * mean, 0.0)
         return TruncatedNormals.of(mean, WIDER * (self.variances / self.count + between), largest)
-
-
-def look_around(
-    posterior: ConditionalPosterior,
-    A: np.ndarray,
-    W: np.ndarray,
-    rng: np.random.Generator,
-    stopped: Stopped = never,
-) -> Neighbourhood:
-    """Let Gibbs chains set out at a factorization, A (D, R), W (R, N), and note where they go.
-
-    Raises
-    ------
-    Cancelled
-        When ``stopped()`` said so.
-    """
-    start_A, start_W = posterior.problem.model.scale(A[None], W[None])
-    chains = [np.repeat(F, CHAINS, axis=0).copy() for F in (start_A.transpose(0, 2, 1), start_W)]
-    centre = chains[0][0].copy(), chains[1][0].copy()
-    met = _Met(centre[0].shape), _Met(centre[1].shape)
-    for sweep in range(SWEEPS):
-        raise_if_cancelled(stopped, "the evidence")
-        for this, other in ((0, 1), (1, 0)):
-            F, entries = chains[this], posterior.priors[this]
-            known = (posterior.given_W, posterior.given_A)[this](chains[other])
-            if sweep >= UNSEEN:
-                moments = conditional_moments(F, known, posterior.heat, entries)
-                met[this].conditionals(*moments)
-            redraw(F, known, posterior.heat, entries, rng)
-        if not posterior.bounded:
-            rescale(chains[0], chains[1], *posterior.priors, centre, rng)
-        if sweep >= UNSEEN:
-            for F, noted in zip(chains, met, strict=True):
-                noted.draws += F.mean(axis=0) / (SWEEPS - UNSEEN)
-    of_A, of_W = (
-        noted.fitted(entries.largest) for noted, entries in zip(met, posterior.priors, strict=True)
-    )
-    return Neighbourhood(of_A, of_W, (met[0].draws, met[1].draws))

@@ -98,7 +98,7 @@ class SmoothPosterior:
         step, drawn = reasonable_step(density, point, rng, wall), []
         for _ in range(count):
             raise_if_cancelled(stopped, "the evidence")
-            made = transition(density, point, step, LEAPFROG, rng, wall)
+            made = transition(density, point, step, rng, wall, LEAPFROG)
             point = made.point
             step = step * np.where(made.probability > ACCEPTED, ADJUSTED, 1 / ADJUSTED)
             drawn.append(point.q * sd)
@@ -127,7 +127,7 @@ class HamiltonianPath:
         q, step = population.place
         sd, wall = self.around.sd, self.posterior.coordinates.reflected
         density = self._between(power)
-        made = transition(density, at(density, q / sd), step, LEAPFROG, rng, wall)
+        made = transition(density, at(density, q / sd), step, rng, wall, LEAPFROG)
         factor = ADJUSTED if made.probability.mean() > ACCEPTED else 1 / ADJUSTED
         return self._population(made.point.q * sd, step * factor)
 
@@ -137,7 +137,9 @@ class HamiltonianPath:
 
     def _population(self, q: np.ndarray, step: np.ndarray) -> Population:
         with np.errstate(all="ignore"):
-            value = self.posterior.density(q)[0] + self.posterior.constant - self._log_start(q)
+            away = ((q - self.around.mean) / self.around.sd).reshape(q.shape[0], -1)
+            log_start = -0.5 * np.vecdot(away, away) - self._log_total
+            value = self.posterior.density(q)[0] + self.posterior.constant - log_start
         return Population((q, step), np.where(np.isfinite(value), value, -np.inf))
 
     @cached_property
@@ -148,12 +150,6 @@ class HamiltonianPath:
         if wall is not None:
             total += float(log_ndtr(mean[..., wall] / sd[..., wall]).sum())
         return total
-
-    def _log_start(self, q: np.ndarray) -> np.ndarray:
-        """Log density of the start, (c,)."""
-        away = ((q - self.around.mean) / self.around.sd).reshape(q.shape[0], -1)
-        values: np.ndarray = -0.5 * np.vecdot(away, away) - self._log_total
-        return values
 
     def _between(self, power: float) -> Density:
         """(1 − β) log q + β log π and its gradient, at places in standard deviations of q."""

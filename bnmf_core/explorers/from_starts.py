@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,12 +37,29 @@ APPROACH, UNSETTLED, TYPICAL = 0.2, 0.4, 60.0
 AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
 
 
-class BlockSettings(Protocol):
-    """Settings with the size of a block among them."""
+def movement_setting() -> float:
+    """The declared setting "movement" of what stops when it has converged."""
+    return setting(
+        MOVEMENT,
+        "Converged when it turns by at most",
+        "A factorization stops when it would turn by no more than this if it went on. Modes that "
+        "are closer together than this cannot be told apart.",
+        minimum=1e-3,
+        maximum=90,
+        unit="°",
+    )
 
-    @property
-    def block(self) -> int:
-        """How many particles go together."""
+
+def block_setting(default: int, words: str = "How many are solved together") -> int:
+    """The declared setting "block" of what solves factorizations side by side."""
+    return setting(
+        default,
+        "Factorizations side by side",
+        f"{words}; they share every product with X.",
+        minimum=1,
+        maximum=1000,
+        advanced=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -74,15 +91,7 @@ class SolverSettings:
         minimum=10,
         maximum=100_000,
     )
-    movement: float = setting(
-        MOVEMENT,
-        "Converged when it turns by at most",
-        "A factorization stops when it would turn by no more than this if it went on. Modes that "
-        "are closer together than this cannot be told apart.",
-        minimum=1e-3,
-        maximum=90,
-        unit="°",
-    )
+    movement: float = movement_setting()
     kkt: float = setting(
         KKT,
         "Converged at KKT residual",
@@ -110,14 +119,7 @@ class SolverSettings:
         maximum=1,
         advanced=True,
     )
-    block: int = setting(
-        20,
-        "Factorizations side by side",
-        "How many are solved together; they share every product with X.",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
+    block: int = block_setting(20)
 
 
 SettingsT = TypeVar("SettingsT", bound=SolverSettings)
@@ -220,8 +222,7 @@ def step(
     state = solver_of(problem, settings).advance(problem, state, stopping)
     waiting = 0 if state.approaching else int(np.argmax([*state.active, True]))
     if not waiting:
-        D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
-        return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+        return state, Batch.empty(problem)
     done, rest = state.part_of(slice(None, waiting)), state.part_of(slice(waiting, None))
     kkt, movement, gain = done.kkt, done.movement, done.gain
     A, W = done.particles
@@ -243,7 +244,7 @@ def step(
     return replace(rest, handed=state.handed + waiting), Batch(A, W, found, note=note)
 
 
-def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
+def shard_sizes(settings: Any, particles: int) -> list[int]:
     """Blocks of at most ``settings.block`` particles."""
     full, rest = divmod(particles, settings.block)
     return [settings.block] * full + [rest] * (rest > 0)

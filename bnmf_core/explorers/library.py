@@ -18,7 +18,6 @@ from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import processes, transforms
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibrary, learn
-from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.store.home import data_home
 
 _ENGINE = Path(__file__).resolve().parents[1]
@@ -62,7 +61,9 @@ def transform_library(
     """
     recipe = Recipe(rank, process, size, source_rank, noise, restarts)
     if processes.process(process).needs_target:
-        return learn(recipe, sets, None if target is None else _completed(target, rank))
+        # Its gaps are filled as a run of this rank would fill them.
+        completed = None if target is None else Problem.without_model(target, rank).completed
+        return learn(recipe, sets, completed)
     return learned(recipe, sets)
 
 
@@ -113,11 +114,6 @@ def given(key: str) -> TransformLibrary:
 def folder() -> Path:
     """Where libraries lie."""
     return data_home() / "transforms"
-
-
-def _completed(dataset: Dataset, rank: int) -> Matrix:
-    """X (D, N), its gaps filled as a run of this rank would fill them."""
-    return Problem.without_model(dataset, rank).completed
 
 
 def _given(key: str) -> Path:

@@ -16,11 +16,6 @@ def retracted(Q: np.ndarray) -> np.ndarray:
     return Q / np.linalg.norm(Q, axis=-2, keepdims=True)
 
 
-def tangent(Q: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """The part of V (…, R, R) that leaves the lengths of Q's columns alone, to first order."""
-    return V - Q * np.sum(Q * V, axis=-2, keepdims=True)
-
-
 def uniform_point(rank: int, rng: np.random.Generator) -> np.ndarray:
     """Every column uniform on its sphere: (R, R)."""
     return retracted(rng.standard_normal((rank, rank)))

@@ -183,8 +183,7 @@ def step(
         state, A=A, W=W, iterations=iterations, active=active, squared_error=squared_error
     )
     if active.any():
-        D, N, R = data.D, data.N, problem.rank
-        return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+        return state, Batch.empty(problem)
     A, W = problem.model.scale(A, W)
     converged = iterations < settings.max_iterations
     return state, Batch(A, W, {"iterations": iterations, "converged": converged})

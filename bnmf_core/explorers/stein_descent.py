@@ -9,7 +9,7 @@ groups that do not see each other.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -140,14 +140,6 @@ class StartSettings(DescentSettings):
         return self.start != "prior" and super().improves_starts
 
 
-class GroupSettings(Protocol):
-    """Settings with the size of a group among them."""
-
-    @property
-    def together(self) -> int:
-        """How many particles see each other."""
-
-
 SettingsT = TypeVar("SettingsT", bound=DescentSettings)
 
 
@@ -209,11 +201,8 @@ def explorer(
     ) -> tuple[State, Batch]:
         """Some starts, or some iterations of the whole group; hand it over after the last one."""
         chart, m = chart_of(problem, settings), state.q.shape[0]
-        D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         if state.unsolved:
-            return improved(problem, chart, state, settings), Batch(
-                np.empty((0, D, R)), np.empty((0, R, N))
-            )
+            return improved(problem, chart, state, settings), Batch.empty(problem)
         fit = max(1, int(solution.STEP_WORK / (m * passes * _iteration_work(problem, m))))
         for _ in range(min(fit, settings.iterations - state.iterations)):
             with np.errstate(all="ignore"):  # what is not finite is named by the engine
@@ -222,7 +211,7 @@ def explorer(
                 towards = direction(problem, chart, state.q, state.lengths, settings.exponent)
                 state = moved(state, chart, towards, settings)
         if state.iterations < settings.iterations:
-            return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+            return state, Batch.empty(problem)
         iterations = np.full(m, state.iterations, dtype=np.int64)
         return state, Batch(*chart.to_factors(state.q), {"iterations": iterations})
 
@@ -301,7 +290,7 @@ def improved(problem: Problem, chart: Interior, state: State, settings: DescentS
     return replace(state, q=q, unsolved=unsolved, lengths=lengths)
 
 
-def shard_sizes(settings: GroupSettings, particles: int) -> list[int]:
+def shard_sizes(settings: Any, particles: int) -> list[int]:
     """Groups of nearly equal size, of at most ``settings.together`` particles."""
     groups = -(-particles // settings.together)
     each, rest = divmod(particles, groups)

@@ -83,29 +83,6 @@ def discrepancy_gradient(
     return found
 
 
-def discrepancy(
-    positions: Arrays,
-    scores: Arrays,
-    dimensions: Sequence[int],
-    lengths: Sequence[float] | np.ndarray,
-    exponent: float,
-) -> float:
-    """S = (1/M²) Σ_ij K_p(x_i, x_j), what :func:`discrepancy_gradient` is the gradient of."""
-    M, B, b = positions[0].shape[0], len(positions), exponent
-    bases = _bases(positions, lengths)
-    inner = np.sum([s @ s.T for s in scores], axis=0)
-    total = float((inner * np.sum([base**b for base in bases], axis=0)).sum())
-    for x, s, dimension, length, base in zip(
-        positions, scores, dimensions, lengths, bases, strict=True
-    ):
-        mixed = s @ (x - x.mean(axis=0)).T
-        own = np.diagonal(mixed)
-        first = (2 * b / length**2) * base ** (b - 1)
-        across = mixed + mixed.T - own[:, None] - own
-        total += (first * (across - dimension - 2 * (b - 1) * (1 - 1 / base))).sum()
-    return float(total) / (B * M**2)
-
-
 def median_lengths(positions: Arrays) -> np.ndarray:
     """Median distance between the particles that differ, for each block; 1 where none do."""
     lengths = []

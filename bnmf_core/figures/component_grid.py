@@ -23,6 +23,7 @@ from bnmf_core.figures.style import (
     component_titles,
     layout,
     lines_of,
+    picture_at,
     safe,
 )
 from bnmf_core.figures.substitutions import Substitutions, substitutions
@@ -82,7 +83,12 @@ def component_grid(
     notes: list[dict[str, object]] = []
     if dataset.image_shape is not None:
         row = IMAGE
-        _images(figure, A, dataset.image_shape)
+        images = [
+            picture_at(source, r + 0.5, k + 0.04, 0.9, 0.74)
+            for k, basis in enumerate(A)
+            for r, source in enumerate(pictures(basis, dataset.image_shape))
+        ]
+        figure.update_layout(images=images)
     elif has_profiles(dataset):
         row, classes = LINES, substitutions(dataset.features)
         notes += _profiles(figure, A, classes)
@@ -159,28 +165,6 @@ def _state(state: str, R: int) -> str:
     return f'<span style="font-size:11px">{words}</span>'
 
 
-def _images(figure: Sketch, A: np.ndarray, image_shape: tuple[int, int]) -> None:
-    figure.update_layout(
-        images=[
-            {
-                "source": source,
-                "xref": "x",
-                "yref": "y",
-                "x": r + 0.5,
-                "y": k + 0.04,
-                "sizex": 0.9,
-                "sizey": 0.74,
-                "xanchor": "center",
-                "yanchor": "top",
-                "sizing": "contain",
-                "layer": "below",
-            }
-            for k, basis in enumerate(A)
-            for r, source in enumerate(pictures(basis, image_shape))
-        ]
-    )
-
-
 def _profiles(
     figure: Sketch, A: np.ndarray, classes: Substitutions | None
 ) -> list[dict[str, object]]:
@@ -236,16 +220,8 @@ def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) 
         for k in range(K)
         for r, one in enumerate(details(dataset, A[k]))
     ]
-    figure.add_scatter(
-        x=np.tile(np.arange(R) + 0.5, K),
-        y=np.repeat(np.arange(K) + 0.42, R),
-        mode="markers",
-        marker={"size": 44, "symbol": "square", "opacity": 0},
-        customdata=np.tile(np.arange(R), K),
-        hovertext=told,
-        hovertemplate="%{hovertext}<extra></extra>",
-        showlegend=False,
-    )
+    x, y = np.tile(np.arange(R) + 0.5, K), np.repeat(np.arange(K) + 0.42, R)
+    figure.add_told(x, y, told, 44, customdata=np.tile(np.arange(R), K))
 
 
 def _scale(

@@ -78,20 +78,12 @@ def _each_chain(figure: go.Figure, chains: pd.DataFrame, style: RunStyle, unit: 
         )
 
 
-def _curve(figure: go.Figure, part: pd.DataFrame, style: RunStyle, width: float, unit: str) -> None:
+def _curve(figure: Sketch, part: pd.DataFrame, style: RunStyle, width: float, unit: str) -> None:
     repeated = int(part["size"].max())
     name = style.label + (f", mean of {repeated}" if repeated > 1 else "")
     if repeated > 1:
-        figure.add_scatter(
-            x=[*part["epsilon"], *part["epsilon"][::-1]],
-            y=[*part["max"], *part["min"][::-1]],
-            fill="toself",
-            fillcolor=translucent(style.color, 0.2),
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        color = translucent(style.color, 0.2)
+        figure.add_band(part["epsilon"], part["min"], part["max"], color)
     figure.add_scatter(
         x=part["epsilon"],
         y=part["mean"],

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.compare.flow import COUNTERPART, Flow
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import component_color, ink, layout, safe
+from bnmf_core.figures.style import component_color, ink, layout, picture_at, safe
 
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
 HALF_BOX, GAP = 0.17, 0.02
@@ -65,14 +65,18 @@ def flow_figure(
     ]
     margin: dict[str, object] = {"l": 10, "r": 30, "t": TOP, "b": BOTTOM}
     boxes = nodes.apply(_box, axis=1).tolist()
-    images = (
-        [
-            _image(node, picture)
-            for (_, node), picture in zip(nodes.iterrows(), pictures, strict=True)
-        ]
-        if pictures
-        else []
-    )
+    images = [
+        picture_at(
+            picture,
+            node["column"],
+            node["top"] + node["height"] / 2,
+            2 * HALF_BOX,
+            0.94 * node["height"],
+            yanchor="middle",
+            layer="above",
+        )
+        for (_, node), picture in zip(nodes.iterrows() if pictures else (), pictures, strict=True)
+    ]
     figure = layout(figure, "", HEIGHT, margin=margin, hovermode="closest", images=images)
     shapes = [*(_band(link) for _, link in bands.iterrows()), *boxes]
     return figure.update_layout(shapes=shapes, annotations=words)
@@ -148,22 +152,6 @@ def _words(node: pd.Series, title: str) -> dict[str, object]:
         "bgcolor": color,  # a name may be wider than its box
         "borderpad": 0,
         "showarrow": False,
-    }
-
-
-def _image(node: pd.Series, picture: str) -> dict[str, object]:
-    return {
-        "source": picture,
-        "xref": "x",
-        "yref": "y",
-        "x": node["column"],
-        "y": node["top"] + node["height"] / 2,
-        "sizex": 2 * HALF_BOX,
-        "sizey": 0.94 * node["height"],
-        "xanchor": "center",
-        "yanchor": "middle",
-        "sizing": "contain",
-        "layer": "above",
     }
 
 

@@ -116,17 +116,8 @@ def bands(
     return layout(figure, title, height=370)
 
 
-def _add_band(figure: go.Figure, part: pd.DataFrame, name: str, color: str, dash: str) -> None:
-    figure.add_scatter(
-        x=[*part["x"], *part["x"][::-1]],
-        y=[*part["upper"], *part["lower"][::-1]],
-        fill="toself",
-        fillcolor=translucent(color, 0.15),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-    )
+def _add_band(figure: Sketch, part: pd.DataFrame, name: str, color: str, dash: str) -> None:
+    figure.add_band(part["x"], part["lower"], part["upper"], translucent(color, 0.15))
     figure.add_scatter(
         x=part["x"],
         y=part["median"],

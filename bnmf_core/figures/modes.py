@@ -129,7 +129,8 @@ def mode_map(
         },
         showlegend=False,
     )
-    scale = _scale(points)
+    extent = np.ptp(points, axis=0) / (np.array([WIDTH, HEIGHT]) - 2 * ROOM)
+    scale = float(max(extent.max(), 1e-9))  # units of the distance per pixel
     labels = {
         k: "<br>".join(
             ([] if size[k] >= WIDE else [f"<b>{k + 1}</b>"])
@@ -158,12 +159,6 @@ def mode_map(
     title = f"{K} {plural} of {', '.join(made)}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
     return layout(figure, title, HEIGHT, margin=margin)
-
-
-def _scale(points: np.ndarray) -> float:
-    """Units of the distance per pixel."""
-    extent = np.ptp(points, axis=0) / (np.array([WIDTH, HEIGHT]) - 2 * ROOM)
-    return float(max(extent.max(), 1e-9))
 
 
 def _placed(
@@ -275,15 +270,7 @@ def discovery_curve(told: Unseen) -> go.Figure:
     """The expected number of modes among the first n restarts, with its interval."""
     curve = told.curve
     figure = Sketch()
-    figure.add_scatter(
-        x=[*curve["restarts"], *curve["restarts"][::-1]],
-        y=[*curve["upper"], *curve["lower"][::-1]],
-        fill="toself",
-        fillcolor=BAND,
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    figure.add_band(curve["restarts"], curve["lower"], curve["upper"], BAND)
     for extrapolated, dash in ((False, "solid"), (True, "dot")):
         part = curve[curve["extrapolated"] == extrapolated]
         figure.add_scatter(

@@ -13,7 +13,7 @@ from bnmf_core.figures.components import pictures
 from bnmf_core.figures.data import HEIGHT, block_means, in_digits
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import INK, LINE, layout, safe
+from bnmf_core.figures.style import INK, LINE, layout, picture_at, safe
 from bnmf_core.figures.substitutions import substitutions
 from bnmf_core.numerics.matrix import dense, only_yes_and_no, stored
 
@@ -111,19 +111,7 @@ def sample_images(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
     figure = Sketch()
     figure.update_layout(
         images=[
-            {
-                "source": source,
-                "xref": "x",
-                "yref": "y",
-                "x": float(x[i]),
-                "y": float(y[i]),
-                "sizex": 0.92,
-                "sizey": 0.78,
-                "xanchor": "center",
-                "yanchor": "top",
-                "sizing": "contain",
-                "layer": "below",
-            }
+            picture_at(source, float(x[i]), float(y[i]), 0.92, 0.78)
             for i, source in enumerate(sources)
         ],
         annotations=[
@@ -131,15 +119,7 @@ def sample_images(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
             for i, n in enumerate(chosen)
         ],
     )
-    figure.add_scatter(
-        x=x,
-        y=y + 0.4,
-        mode="markers",
-        marker={"size": 50, "symbol": "square", "opacity": 0},
-        hovertext=[_long(dataset, n) for n in chosen],
-        hovertemplate="%{hovertext}<extra></extra>",
-        showlegend=False,
-    )
+    figure.add_told(x, y + 0.4, [_long(dataset, n) for n in chosen], 50)
     figure.update_xaxes(visible=False, range=[0, columns], fixedrange=True)
     figure.update_yaxes(visible=False, range=[rows, 0], fixedrange=True)
     title = "Observations as images" if len(chosen) > 1 else "Observation as an image"

@@ -90,7 +90,9 @@ def sample_strips(
     stacked = shares if amounts is None else amounts
     mean, width = _averaged(stacked[:, order], edges), np.diff(edges)
     told = "%{y:.0%}" if amounts is None else "%{y:,.4~g}"
-    for r in _from_below(rank, groups):
+    # Stacked from below: the component of most observations first.
+    held = np.bincount(groups[groups >= 0], minlength=rank)
+    for r in np.argsort(-held, kind="stable").tolist():
         figure.add_bar(
             x=x,
             y=mean[r],
@@ -107,7 +109,8 @@ def sample_strips(
         frame = {"color": component_color(chosen), "width": 2}
         box = {"x0": 0, "x1": 1, "y0": chosen - 0.5, "y1": chosen + 0.5}
         figure.add_shape(type="rect", line=frame, xref="x domain", yref="y", **box)
-    words = _classes(classes)
+    words = sorted({each for each in classes or () if each})
+    words = words if 1 < len(words) <= MOST_CLASSES else []
     if words:
         held = np.array([[each == word for each in classes or ()] for word in words], dtype=float)
         figure.add_heatmap(
@@ -184,17 +187,6 @@ def sample_strips(
 def _averaged(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """(k, bins) means of values (k, N) between the edges."""
     return np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
-
-
-def _from_below(rank: int, groups: np.ndarray) -> list[int]:
-    """Components in the order in which shares are stacked: the one of most observations first."""
-    held = np.bincount(groups[groups >= 0], minlength=rank)
-    return [int(r) for r in np.argsort(-held, kind="stable")]
-
-
-def _classes(classes: Sequence[str] | None) -> list[str]:
-    found = sorted({each for each in classes or () if each})
-    return found if 1 < len(found) <= MOST_CLASSES else []
 
 
 def _places(count: int) -> list[list[float]]:

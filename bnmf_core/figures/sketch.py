@@ -86,6 +86,32 @@ class Sketch(go.Figure):
         """See Plotly."""
         return self.add("heatmap", **props)
 
+    def add_band(self, x: Any, lower: Any, upper: Any, color: str) -> "Sketch":
+        """Fill what lies between two lines over x; nothing is told of it."""
+        return self.add_scatter(
+            x=[*x, *x[::-1]],
+            y=[*upper, *lower[::-1]],
+            fill="toself",
+            fillcolor=color,
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+
+    def add_told(self, x: Any, y: Any, told: Any, size: Any, **props: Any) -> "Sketch":
+        """Squares of this size that are not seen, each of which says what is ``told`` of it."""
+        return self.add_scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker={"size": size, "symbol": "square", "opacity": 0},
+            hovertext=told,
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+            **props,
+        )
+
     def add_shape(self, *given: Any, **props: Any) -> "Sketch":
         """See Plotly."""
         sketched = None if given else self._kept(props)

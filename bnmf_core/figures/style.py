@@ -149,9 +149,24 @@ def lines_of(titles: Sequence[str]) -> int:
     return max((title.count("<br>") for title in titles), default=0)
 
 
-def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:
-    """(m,) the run's marker of each factorization: hollow where it has not converged."""
-    return np.where(converged, style.symbol, f"{style.symbol}-open")
+def picture_at(
+    source: str, x: float, y: float, width: float, height: float, **place: str
+) -> dict[str, object]:
+    """An image of a layout whose upper edge has its middle at a place of the first axes."""
+    return {
+        "source": source,
+        "xref": "x",
+        "yref": "y",
+        "x": x,
+        "y": y,
+        "sizex": width,
+        "sizey": height,
+        "xanchor": "center",
+        "yanchor": "top",
+        "sizing": "contain",
+        "layer": "below",
+        **place,
+    }
 
 
 def markers(
@@ -161,7 +176,7 @@ def markers(
     width = np.where(converged, 0.5, 1.5)
     return {
         "color": style.color,
-        "symbol": _once(symbols(style, converged)),
+        "symbol": _once(np.where(converged, style.symbol, f"{style.symbol}-open")),
         "size": _once(np.where(focus, *sizes)),
         "opacity": _once(np.where(focus, 0.85, 0.2)),
         # An edge that is seen on a light and on a dark ground; a hollow one is all edge.
@@ -249,21 +264,17 @@ def logarithmic_axis(smallest: float, largest: float) -> dict[str, object]:
     if decades >= 3:
         return {"type": "log", "exponentformat": "power", "dtick": max(1, round(decades / 6))}
     if 0 < decades < CLOSE:
-        values = _evenly(smallest, largest)
+        # Three to seven round numbers from about the smallest to the largest.
+        span = largest - smallest
+        unit = 10.0 ** math.floor(math.log10(span))
+        apart = next(size * unit for size in (0.2, 0.5, 1, 2, 5) if span / (size * unit) <= 5)
+        first, last = math.floor(smallest / apart), math.ceil(largest / apart)
+        values = [number * apart for number in range(max(first, 1), last + 1)]
     else:
         powers = range(math.floor(math.log10(smallest)) - 1, math.ceil(math.log10(largest)) + 2)
         values = [step * 10.0**power for power in powers for step in (1, 2, 5)]
     # Written out: Plotly says "2" and "5" of any decade, also where no power of ten is near.
     return {"type": "log", "tickvals": values, "ticktext": list(map(_in_short, values))}
-
-
-def _evenly(smallest: float, largest: float) -> list[float]:
-    """Three to seven round numbers from about the smallest to the largest."""
-    span = largest - smallest
-    unit = 10.0 ** math.floor(math.log10(span))
-    apart = next(size * unit for size in (0.2, 0.5, 1, 2, 5) if span / (size * unit) <= 5)
-    first, last = math.floor(smallest / apart), math.ceil(largest / apart)
-    return [number * apart for number in range(max(first, 1), last + 1)]
 
 
 def _in_short(value: float) -> str:

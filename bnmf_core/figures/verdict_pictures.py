@@ -53,11 +53,13 @@ def by_error(
         showlegend=False,
     )
     figure.update_yaxes(visible=False, range=[-1, 1])
-    digits = _digits(errors)
     ends = [float(errors.min()), float(errors.max())]
-    near = ends[1] - ends[0] < 10.0 ** -(digits + 1)
+    extent = ends[1] - ends[0]
+    # Just as many digits as tell the largest from the smallest.
+    digits = 2 if extent <= 0 else int(np.clip(np.ceil(-np.log10(extent)) + 1, 1, 4))
+    near = extent < 10.0 ** -(digits + 1)
     ticks = ends[:1] if near else ends
-    room = 0.15 * (ends[1] - ends[0]) if not near else 10.0**-digits
+    room = 0.15 * extent if not near else 10.0**-digits
     figure.update_xaxes(
         tickvals=ticks,
         ticktext=[f"{tick:.{digits}f} %" if unit else f"{tick:.4g}" for tick in ticks],
@@ -68,12 +70,6 @@ def by_error(
         zeroline=False,
     )
     return _small(figure, bottom=26)
-
-
-def _digits(errors: np.ndarray) -> int:
-    """Just as many digits as tell the largest from the smallest."""
-    extent = float(np.ptp(errors))
-    return 2 if extent <= 0 else int(np.clip(np.ceil(-np.log10(extent)) + 1, 1, 4))
 
 
 def found_again(

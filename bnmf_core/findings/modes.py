@@ -45,10 +45,11 @@ def facts(
     they are computed.
     """
     unit = DISTANCES[metric].unit_behind
+    verdict = "" if islands is None else islands.verdict(modes.labels, comparison.optima)
     return {
         "found": list(_found(comparison, metric, table, modes, unit, islands)),
         "draws": list(_where_draws_lie(comparison, table, unit, verdicts)),
-        "separate": list(_separate(islands, modes.labels, comparison.optima)),
+        "separate": [fact("paths", verdict=verdict)] if verdict else [],
         "probable": list(_probable(comparison, table, evidence, modes.labels, verdicts, islands)),
         "missing": list(_missing(unseen, comparison)),
     }
@@ -155,11 +156,6 @@ def together(table: pd.DataFrame, mode: int) -> tuple[int, ...]:
     """The numbers, from 1, of a mode and of those that it is one with."""
     joined = table["joined"] if "joined" in table else table["mode"]
     return _numbers(table["mode"][joined == mode])
-
-
-def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[Fact]:
-    if islands is not None and (verdict := islands.verdict(labels, optima)):
-        yield fact("paths", verdict=verdict)
 
 
 def _probable(

@@ -89,7 +89,8 @@ def recommend(study: RankStudy) -> Recommendation:
         why = (fact(key, rank=chosen),)
         return Recommendation(fewest, LEANING, others, fact("rank.fewest", rank=fewest), why)
     others = tuple(r for r in named if r != chosen)
-    lead = _lead(study)
+    best = study.table["log_evidence"].dropna().sort_values(ascending=False)
+    lead = float(best.iloc[0] - best.iloc[1]) if len(best) > 1 else float("inf")  # in nats
     if doubt := _doubt(study, chosen, lead):
         return Recommendation(chosen, OPEN, others, fact("rank.open", rank=chosen), doubt)
     by = fact("lead.by_nats" if lead < float("inf") else "lead.alone", nats=lead)
@@ -118,12 +119,6 @@ def _of_hidden(hidden: Criterion, chosen: int) -> Fact:
     if hidden.settles:
         return fact("hidden_allow", hidden=hidden.chosen, rank=chosen)
     return fact("hidden_open", problem=hidden.problem)
-
-
-def _lead(study: RankStudy) -> float:
-    """Nats from the best evidence to the second; ∞ where there is no second."""
-    evidence = study.table["log_evidence"].dropna().sort_values(ascending=False)
-    return float(evidence.iloc[0] - evidence.iloc[1]) if len(evidence) > 1 else float("inf")
 
 
 def of_restarts(study: RankStudy) -> list[Fact]:

@@ -42,12 +42,8 @@ class Source:
     first: bool = False
 
 
-def _modes(answer: "Answer") -> Iterable[Found]:
-    yield "overview", answer.facts["found"] + answer.facts["separate"]
-
-
-def _masses(answer: "Answer") -> Iterable[Found]:
-    yield "overview", answer.facts["probable"]
+def _of_modes(*subjects: str) -> Callable[["Answer"], Iterable[Found]]:
+    return lambda answer: [("overview", [one for key in subjects for one in answer.facts[key]])]
 
 
 def _uncertainty(answer: "Answer") -> Iterable[Found]:
@@ -69,10 +65,6 @@ def _chains(answer: "Answer") -> Iterable[Found]:
         yield "traces", facts
 
 
-def _missing(answer: "Answer") -> Iterable[Found]:
-    yield "overview", answer.facts["missing"]
-
-
 def _components(answer: "Answer") -> Iterable[Found]:
     facts = components.shared(answer.comparison, answer.modes, answer.table, answer.named)
     yield "components", facts
@@ -90,10 +82,6 @@ def _rank(answer: "Answer") -> Iterable[Found]:
         found, model = answer.comparison, answer.comparison.runs[0].spec.model
         said = of_rank(answer.rank_study, found.rank) + of_counts(answer.rank_study)
         yield "rank", said + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
-
-
-def _fit(answer: "Answer") -> Iterable[Found]:
-    yield "quality", fit(answer.comparison)
 
 
 def _next(answer: "Answer") -> Iterable[Found]:
@@ -186,15 +174,15 @@ FINDINGS: Registry[Source] = Registry(
     "finding",
     Source,
     (
-        Source("found", "how many modes there are", _modes),
-        Source("probable", "how probable they are", _masses),
+        Source("found", "how many modes there are", _of_modes("found", "separate")),
+        Source("probable", "how probable they are", _of_modes("probable")),
         Source("uncertainty", "how far draws of components lie from the best fit", _uncertainty),
         Source("chains", "whether chains have settled", _chains),
-        Source("missing", "what no restart has found", _missing),
+        Source("missing", "what no restart has found", _of_modes("missing")),
         Source("components", "which components all modes share", _components),
         Source("labels", "whether the choice changes a conclusion", _labels),
         Source("rank", "how many components there are", _rank),
-        Source("fit", "how well the optima fit", _fit),
+        Source("fit", "how well the optima fit", lambda one: [("quality", fit(one.comparison))]),
         Source("next", "what to do next", _next),
     ),
     "bnmf.findings",

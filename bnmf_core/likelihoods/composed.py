@@ -8,26 +8,11 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss
-from bnmf_core.core.model import Conditionals, Model, Pair, always_normalised, fits_all
+from bnmf_core.core.model import Conditionals, Model, Pair, fine
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods.priors import Prior
 
 Curve = Callable[[Problem, np.ndarray], np.ndarray]
-
-
-def as_given(dataset: Dataset, rank: int, settings: Any) -> Any:
-    """Of a likelihood that takes nothing from the data."""
-    return settings
-
-
-def one(settings: Any) -> float:
-    """Of a loss that is in nats."""
-    return 1.0
-
-
-def nothing(problem: Problem) -> float:
-    """Of a likelihood without a constant, or whose constant is not known."""
-    return 0.0
 
 
 @dataclass(frozen=True)
@@ -51,13 +36,13 @@ class Likelihood:
     """
 
     loss: Callable[[Any], Loss]
-    resolve: Callable[[Dataset, int, Any], Any] = as_given
-    per_loss: Callable[[Any], float] = one
+    resolve: Callable[[Dataset, int, Any], Any] = lambda dataset, rank, settings: settings
+    per_loss: Callable[[Any], float] = lambda settings: 1.0
     curve: tuple[Curve, Curve, Curve] | None = None
-    constant: Callable[[Problem], float] = nothing
-    unnormalised: Callable[[Dataset, Any], str] = always_normalised
+    constant: Callable[[Problem], float] = lambda problem: 0.0
+    unnormalised: Callable[[Dataset, Any], str] = fine
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
-    unfit: Callable[[Dataset], str] = fits_all
+    unfit: Callable[[Dataset], str] = fine
     suits: tuple[str, ...] = ()
     noise_variance: Callable[[Any], float] | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)

@@ -5,7 +5,7 @@ was not seen has been integrated out: it adds nothing to any sum.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,14 +36,6 @@ class Settings(priors.Rate, Noise):
 
 
 NoiseT = TypeVar("NoiseT", bound=Noise)
-
-
-class Resolved(Protocol):
-    """Settings with nothing left open."""
-
-    @property
-    def sigma(self) -> float:
-        """Standard deviation of the noise."""
 
 
 def with_noise(dataset: Dataset, rank: int, settings: NoiseT) -> NoiseT:
@@ -84,28 +76,18 @@ def curvature(
     return trace, by_A, by_W
 
 
-def noise_level(settings: Resolved) -> float:
+def noise_level(settings: Any) -> float:
     """σ."""
-    return settings.sigma
-
-
-def noise_variance(settings: Resolved) -> float:
-    """σ²."""
-    return settings.sigma**2
-
-
-def nats_per_squared_error(settings: Resolved) -> float:
-    """1/(2σ²)."""
-    return 0.5 / settings.sigma**2
+    return float(settings.sigma)
 
 
 LIKELIHOOD = composed.Likelihood(
     loss=lambda settings: SQUARED_ERROR,
     resolve=with_noise,
-    per_loss=nats_per_squared_error,
+    per_loss=lambda settings: 0.5 / settings.sigma**2,
     constant=constant,
     draw=draw,
-    noise_variance=noise_variance,
+    noise_variance=lambda settings: settings.sigma**2,
     extras={"noise_level": noise_level, "curvature": curvature},
 )
 

@@ -2,26 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.model import EntryPrior, Pair, Support, always_proper
+from bnmf_core.core.model import EntryPrior, Pair, Support, fine
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 
 # Of the density by the entries of A and of W.
 Slopes = Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray | float, np.ndarray | float]]
-
-
-class Rated(Protocol):
-    """Settings with the rate of exponential priors among them."""
-
-    @property
-    def rate(self) -> float | None:
-        """λ; None: from the data."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,7 @@ class Prior:
     draw: Callable[[Problem, np.random.Generator], Pair]
     scale: Callable[[np.ndarray, np.ndarray], Pair]
     bends: Slopes | None = None
-    improper: Callable[[Any], str] = always_proper
+    improper: Callable[[Any], str] = fine
     typical_rate: Callable[[Dataset, int, Any], float] | None = None
     entry: Callable[[Any], EntryPrior] | None = None
 
@@ -84,7 +76,7 @@ class Prior:
         return replace(settings, rate=self.typical_rate(dataset, rank, settings))
 
 
-def improper(settings: Rated) -> str:
+def improper(settings: Any) -> str:
     """What a flat prior on positive entries would need for a posterior with a finite total."""
     if settings.rate is None or settings.rate > 0:
         return ""

@@ -4,7 +4,7 @@ What needs a whole matrix (singular vectors, a compression) gets a completed one
 factorization, and what a solver or sampler lowers or draws in the end, is over the seen entries.
 """
 
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,27 +15,10 @@ TOLERANCE = 1e-3
 COMPLETION_SEED = 2
 
 
-class Observed(Protocol):
-    """Data of which not everything need have been seen, such as a Dataset."""
-
-    @property
-    def X(self) -> Matrix:
-        """(D, N), dense where entries are missing; those hold 0."""
-
-    @property
-    def mask(self) -> np.ndarray | None:
-        """(D, N) bool, True where X was seen; None where all of it was."""
-
-    @property
-    def missing(self) -> int:
-        """Number of entries that were not seen."""
-
-
-def completed(data: Observed, rank: int) -> Matrix:
-    """The data's X (D, N), dense or sparse, where all of it was seen; else :func:`complete`."""
-    if data.mask is None or not data.missing:
-        return data.X
-    return complete(dense(data.X), data.mask, rank)
+def completed(data: Any, rank: int) -> Matrix:
+    """X (D, N) of a Dataset, dense or sparse, where all of it was seen; else :func:`complete`."""
+    X: Matrix = data.X
+    return complete(dense(X), data.mask, rank) if data.missing else X
 
 
 def complete(X: np.ndarray, mask: np.ndarray, rank: int) -> np.ndarray:

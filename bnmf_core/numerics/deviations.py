@@ -30,13 +30,6 @@ def largest_deviations(
     return _search(*arguments, np.inf, np.zeros(1, dtype=np.int64))[0]
 
 
-def within(
-    X: Matrix, A: np.ndarray, W: np.ndarray, bound: float, mask: np.ndarray | None = None
-) -> np.ndarray:
-    """Whether |X − AW| ≤ bound at every seen entry, for each factorization: (M,) bool."""
-    return culprits(X, A, W, bound, mask) < 0
-
-
 def culprits(
     X: Matrix,
     A: np.ndarray,

@@ -9,22 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Protocol
+from typing import Any
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-
-class Limit(Protocol):
-    """A limit on threads that was set."""
-
-    def restore_original_limits(self) -> None:
-        """Lift it again."""
-
-
 _lock = threading.Lock()
 _users = 0
-_limit: Limit | None = None
+_limit: Any = None
 
 
 def worker_count() -> int:

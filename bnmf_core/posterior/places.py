@@ -103,7 +103,13 @@ def blocks(
             if form == "interior":
                 interior.to_slopes(by_A[part], A[part], model.support_A, axis=1)
                 interior.to_slopes(by_W[part], W[part], model.support_W, axis=1)
-    _check_finite(particles, by_A, by_W)
+    fine = np.isfinite(by_A).all(axis=(1, 2)) & np.isfinite(by_W).all(axis=(1, 2))
+    wrong = np.logical_not(fine)
+    if wrong.any():
+        raise DataError(
+            "The model's slope is not finite everywhere: "
+            f"{_named(particles, wrong)} entries where it is not; leave these factorizations out."
+        )
     if form == "paper":
         return _block(A, by_A), _block(W, by_W)
     return (
@@ -148,16 +154,6 @@ def _interior_block(F: np.ndarray, support: Support, score: np.ndarray | None = 
 def _block(F: np.ndarray, score: np.ndarray | None = None) -> Block:
     M, rows, columns = F.shape
     return Block(F.reshape(M, -1), None if score is None else score.reshape(M, -1), rows * columns)
-
-
-def _check_finite(particles: Particles, by_A: np.ndarray, by_W: np.ndarray) -> None:
-    fine = np.isfinite(by_A).all(axis=(1, 2)) & np.isfinite(by_W).all(axis=(1, 2))
-    wrong = np.logical_not(fine)
-    if wrong.any():
-        raise DataError(
-            "The model's slope is not finite everywhere: "
-            f"{_named(particles, wrong)} entries where it is not; leave these factorizations out."
-        )
 
 
 def _named(particles: Particles, chosen: np.ndarray) -> str:

@@ -97,7 +97,11 @@ class Products:
         return of_A, of_W
 
     def sentence(self, length_A: float, length_W: float, exponent: float = EXPONENT) -> str:
-        """Whether the kernel tells the particles apart, see :func:`lengths_sentence`."""
+        """Whether the kernel tells the particles apart, and which lengths would.
+
+        A block saturates where its kernel is near 1 for most pairs (all count as the same), and
+        vanishes where it is near 0 (none has anything to do with another).
+        """
         M = self.squared.shape[1]
         if M < 2:
             return (
@@ -153,7 +157,7 @@ def kernel_matrix(
         itself) or "paper" (A and W as they are, as published: it is not 0 there, because the
         density does not vanish at the boundary).
     length_A, length_W : c of the two blocks, in the unit of the form's coordinates. The defaults
-        are the paper's, which were chosen for its form and data; see :func:`lengths_sentence`.
+        are the paper's, which were chosen for its form and data; see :meth:`Products.sentence`.
         Discrepancies are comparable only at equal lengths.
     exponent : of the inverse multiquadric, between −1 and 0.
     lift : in the interior form, an entry counts as at least this part of its factor's mean entry.
@@ -192,23 +196,6 @@ def kernel_similarity(
     check_lengths(length_A, length_W, exponent)
     found = Products.of(positions(particles, form, lift))
     return found.similarities(length_A, length_W, exponent=exponent).mean(axis=0)
-
-
-def lengths_sentence(
-    particles: Particles,
-    form: str = "interior",
-    length_A: float = LENGTH_A,
-    length_W: float = LENGTH_W,
-    exponent: float = EXPONENT,
-    lift: float = LIFT,
-) -> str:
-    """Whether the kernel tells these particles apart, and which lengths would.
-
-    A block saturates where its kernel is near 1 for most pairs (all count as the same), and
-    vanishes where it is near 0 (none has anything to do with another).
-    """
-    check_lengths(length_A, length_W, exponent)
-    return Products.of(positions(particles, form, lift)).sentence(length_A, length_W, exponent)
 
 
 def suggested_lengths(

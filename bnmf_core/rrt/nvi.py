@@ -151,8 +151,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """Solve some starts, or climb for some iterations; hand the centres over after the last."""
-    m, D, R = state.A.shape
-    nothing = Batch(np.empty((0, D, R)), np.empty((0, R, problem.dataset.N)))
+    nothing = Batch.empty(problem)
     if state.unsolved:
         return _solved(problem, state, settings), nothing
     if state.unpolished:
@@ -171,7 +170,10 @@ def step(
         state = replace(state, A=A, W=W, log_variances=log_variances, bound=value, iterations=done)
     if done < settings.iterations:
         return state, nothing
-    told = {"variance": np.exp(state.log_variances), "bound": np.full(m, state.bound)}
+    told = {
+        "variance": np.exp(state.log_variances),
+        "bound": np.full(state.log_variances.size, state.bound),
+    }
     return state, Batch(state.A, state.W, told, note=note)
 
 

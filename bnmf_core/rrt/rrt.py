@@ -230,7 +230,7 @@ def step(
     if state.starts is not None and state.starts.unsolved:
         before = state.starts
         solved = tree.solved(problem, before.A, before.W, before.unsolved, settings)
-        return replace(state, starts=Starts(*solved)), _nothing(problem)
+        return replace(state, starts=Starts(*solved)), Batch.empty(problem)
     if state.starts is not None:
         return _planted(problem, state, state.starts, settings)
     return _grown(problem, state, given(state.tree), settings, rng)
@@ -344,11 +344,6 @@ def _tree(problem: Problem, way: str, nodes: Nodes, rescale: bool) -> Tree:
     return Tree(problem, A_svd, W_svd, nodes, directions, rescale)
 
 
-def _nothing(problem: Problem) -> Batch:
-    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
-    return Batch(np.empty((0, D, R)), np.empty((0, R, N)))
-
-
 def _scaled(
     problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -359,7 +354,7 @@ def _batch(
     problem: Problem, settings: Settings, found: list[Proposal], kind: int, ended: str = ""
 ) -> Batch:
     if not found:
-        return replace(_nothing(problem), ended=ended)
+        return Batch.empty(problem, ended)
     A, W = (np.stack([one.A for one in found]), np.stack([one.W for one in found]))
     A, W = _scaled(problem, settings, A, W)
     told = {

@@ -1,7 +1,7 @@
 """The tree of RRT: its state, what it is planted with, and how it grows (paper 2)."""
 
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -29,22 +29,6 @@ SENTENCES = {
 KINDS = ("start", "optimised start", "node")
 # Rows that are looked at first when entries are compared: where the last nodes failed.
 MOST_SUSPECTS = 4
-
-
-class Growth(Protocol):
-    """Settings of how a tree grows: the first step, its growth, and the most steps."""
-
-    @property
-    def step(self) -> float:
-        """How far the first step of an attempt goes."""
-
-    @property
-    def step_growth(self) -> float:
-        """By which part every further step is longer."""
-
-    @property
-    def most_steps(self) -> int:
-        """How many steps an attempt goes at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +98,7 @@ class Tree:
             self.directions = self.directions[chosen]
 
     def attempt(
-        self, settings: Growth, threshold: float, angle: float, rng: np.random.Generator
+        self, settings: Any, threshold: float, angle: float, rng: np.random.Generator
     ) -> tuple[str, np.ndarray, int]:
         """Move the nearest node towards a random point: (why it failed or "", Q, parent).
 
@@ -242,20 +226,8 @@ optimize = lazy("scipy.optimize")
 ROOM = 1e-9
 
 
-class SolverSettings(Protocol):
-    """Settings with a solver among them."""
-
-    @property
-    def solver(self) -> str:
-        """Key of the solver."""
-
-    @property
-    def solver_iterations(self) -> int:
-        """How many it takes at most."""
-
-
 def solved(
-    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: SolverSettings
+    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: Any
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve some more of the starts A (M, D, R), W (M, R, N); how many are unsolved then.
 

@@ -54,10 +54,6 @@ CHAINS = {"chains": 4, "longest": 20_000}
 JUMPS = {"chains": 4, "sweeps": 2, "thinning": 20}
 
 
-def _two_solutions() -> Dataset:
-    return laurberg("two")
-
-
 EXAMPLES: dict[str, Example] = {
     example.key: example
     for example in (
@@ -90,7 +86,7 @@ EXAMPLES: dict[str, Example] = {
             "A matrix with exactly two answers",
             "Which methods find both, which stay in the one they started in, and which cross?",
             "A 6 by 6 matrix without noise: symmetry gives each of its two answers half the mass.",
-            _two_solutions,
+            lambda: laurberg("two"),
             3,
             (
                 RunSpec("random_restarts", 3, particles=60, model_settings=ASSUMED),

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from bnmf_core.core import events
 from bnmf_core.core.errors import BNMFError, DiskError, SchedulerError, StoreError
@@ -115,11 +114,11 @@ class RunJob:
             message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
             status = "failed"
             log.exception("run %s failed", self.claim.run_id)
-            _write_traceback(self._store.run_folder(self.claim.run_id))
-        self._tell(status, message)
-
-    def _tell(self, status: str, message: str) -> None:
-        """Write how a run has ended; where that cannot be written now, the beat goes on trying."""
+            folder = self._store.run_folder(self.claim.run_id)
+            with suppress(OSError):  # the reason may be that the disk is full
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "error.txt").write_text(traceback.format_exc())
+        # Write how a run has ended; where that cannot be written now, the beat goes on trying.
         events.tell("ended", run=self.claim.run_id, status=status)
         try:
             self._store.life.end(self.claim, status, message)
@@ -181,9 +180,3 @@ class RunJob:
                 "make that again."
             )
         return outcome
-
-
-def _write_traceback(folder: Path) -> None:
-    with suppress(OSError):  # the reason may be that the disk is full
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "error.txt").write_text(traceback.format_exc())

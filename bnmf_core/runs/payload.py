@@ -98,17 +98,13 @@ def make_step(function: Callable[..., Made], payload: Payload, *rest: object) ->
 
 def own(value: Any) -> Any:
     """What came out of a message, its arrays on their boundaries and open to changes."""
-    return _with_arrays(value, _own)
+    return _with_arrays(value, lambda F: np.require(F, requirements=["ALIGNED", "WRITEABLE"]))
 
 
 def _aligned(array: np.ndarray) -> np.ndarray:
     array = np.require(array, requirements=["ALIGNED"])
     array.flags.writeable = False
     return array
-
-
-def _own(array: np.ndarray) -> np.ndarray:
-    return np.require(array, requirements=["ALIGNED", "WRITEABLE"])
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

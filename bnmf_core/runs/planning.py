@@ -32,7 +32,7 @@ class Plan:
     shards: tuple[Shard, ...]
 
 
-def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
+def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, Any]:
     """The algorithm and its settings, if the spec makes sense for the dataset.
 
     Raises
@@ -84,22 +84,14 @@ def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Pl
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     with one_blas_thread():
         problem = Problem.prepare(seen, model, model_settings, spec.rank)
-    chosen = in_small_blocks(chosen, seen, spec.rank)
+    # What is solved side by side takes little memory beside large data; results stay the same.
+    most = largest_block(seen, spec.rank)
+    chosen = replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen
     shards, begin = [], 0
     for index, size in enumerate(algorithm.shard_sizes(chosen, spec.particles)):
         shards.append(Shard(index, begin, size, spec.seed))
         begin += size
     return Plan(spec, algorithm, chosen, problem, tuple(shards))
-
-
-def in_small_blocks(chosen: Any, dataset: Dataset, rank: int) -> object:
-    """Settings under which what is solved side by side takes little memory beside large data.
-
-    A solver holds several copies of each factorization of a block. What a factorization becomes
-    does not depend on the block that it is in.
-    """
-    most = largest_block(dataset, rank)
-    return replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen
 
 
 def as_begun(plan: Plan, starts: Sequence[int]) -> Plan:

@@ -6,7 +6,7 @@ cores busy, and more where the chains are many, so that a cluster can share them
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,26 +16,6 @@ from bnmf_core.core.settings import setting
 
 FEWEST_SHARDS = 2
 MOST_TOGETHER = 8
-
-
-class ChainSettings(Protocol):
-    """Settings with a number of chains among them."""
-
-    @property
-    def chains(self) -> int:
-        """How many there are."""
-
-
-class ChainState(Protocol):
-    """Where the chains of a shard are."""
-
-    @property
-    def draws(self) -> np.ndarray:
-        """(c,) particles asked of each chain."""
-
-    @property
-    def first(self) -> int:
-        """Number of the first chain in the run."""
 
 
 def chains_setting(default: int) -> int:
@@ -67,7 +47,7 @@ def thinning_setting(default: int) -> int:
     )
 
 
-def shard_sizes(settings: ChainSettings, particles: int) -> list[int]:
+def shard_sizes(settings: Any, particles: int) -> list[int]:
     """The draws of each group of chains; the first chains take the remainder."""
     chains = min(settings.chains, particles)
     each, rest = divmod(particles, chains)
@@ -76,7 +56,7 @@ def shard_sizes(settings: ChainSettings, particles: int) -> list[int]:
     return [int(part.sum()) for part in np.split(draws, ends)]
 
 
-def chains_of(settings: ChainSettings, shard: Shard) -> tuple[int, np.ndarray]:
+def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
     """The number of the shard's first chain, and the particles asked of each of its chains."""
     groups = _groups(settings.chains)
     if shard.size < groups[shard.index]:  # fewer particles than chains: each chain makes one
@@ -94,7 +74,7 @@ def _groups(chains: int) -> np.ndarray:
 
 
 def recorded(
-    state: ChainState,
+    state: Any,
     draw: int,
     A: np.ndarray,
     W: np.ndarray,
@@ -106,6 +86,8 @@ def recorded(
 
     Parameters
     ----------
+    state : with ``draws`` (c,), particles asked of each chain, and ``first``, the number of the
+        first chain in the run.
     A : (c, R, D), W : (c, R, N), and diagnostics (c,), of all chains.
     """
     chosen = np.flatnonzero(state.draws >= draw)
@@ -120,9 +102,8 @@ def recorded(
 
 def joined(problem: Problem, parts: list[Batch]) -> Batch:
     """The batches in their order as one; an empty one where there is none."""
-    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
     if not parts:
-        return Batch(np.empty((0, D, R)), np.empty((0, R, N)))
+        return Batch.empty(problem)
     return Batch(
         np.concatenate([part.A for part in parts]),
         np.concatenate([part.W for part in parts]),

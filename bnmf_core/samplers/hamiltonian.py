@@ -40,9 +40,9 @@ def transition(
     density: Density,
     point: Point,
     step: np.ndarray,
-    count: int,
     rng: np.random.Generator,
     reflected: slice | None = None,
+    count: int = 1,
 ) -> Outcome:
     """One HMC update: fresh momenta, ``count`` leapfrog steps of size ``step`` (c,), accept."""
     momentum = rng.standard_normal(point.q.shape)

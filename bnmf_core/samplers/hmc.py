@@ -16,9 +16,10 @@ from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.samplers import walking
 from bnmf_core.samplers.adaptation import Adaptation, Tally
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
-from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
+from bnmf_core.samplers.coordinates import SUPPORTS, coordinates
 from bnmf_core.samplers.hamiltonian import (
     Point,
     accept,
@@ -82,25 +83,10 @@ class Trajectory:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """c chains, possibly in the middle of a trajectory.
+class State(walking.State):
+    """c chains, possibly in the middle of a trajectory; None between two of them."""
 
-    Attributes
-    ----------
-    point : where the chains are, q (c, R, K). trajectory : None between two of them.
-    adaptation, tally : see there.
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
-    sweeps, total : trajectories done and to do.
-    """
-
-    point: Point
-    trajectory: Trajectory | None
-    adaptation: Adaptation
-    tally: Tally
-    draws: np.ndarray
-    first: int
-    sweeps: int
-    total: int
+    trajectory: Trajectory | None = None
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -127,7 +113,6 @@ def started(
     point = Point(q, *density(q))
     return State(
         point,
-        None,
         Adaptation.begun(reasonable_step(density, point, rng, chart.reflected)),
         Tally.empty(draws.size),
         draws,
@@ -161,7 +146,12 @@ def step(
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw = after // settings.thinning
-            kept.append(_record(state, trajectory, chart, settings, draw))
+            A, W = chart.to_factors(state.point.q)
+            updates = min(settings.thinning, state.sweeps)
+            told = state.tally.diagnostics(updates, trajectory.step_size)
+            # The energy is what fresh momenta gave the trajectory.
+            told |= {"energy": trajectory.energy}
+            kept.append(recorded(state, draw, A.transpose(0, 2, 1), W, told))
             state = replace(state, tally=Tally.empty(state.draws.size))
     return state, joined(problem, kept)
 
@@ -195,17 +185,6 @@ def _arrive(
         tally=state.tally.with_outcome(outcome),
         sweeps=sweeps,
     )
-
-
-def _record(
-    state: State, trajectory: Trajectory, chart: Coordinates, settings: Settings, draw: int
-) -> Batch:
-    """Where a trajectory has led, with the energy that its fresh momenta gave it."""
-    A, W = chart.to_factors(state.point.q)
-    updates = min(settings.thinning, state.sweeps)
-    diagnostics = state.tally.diagnostics(updates, trajectory.step_size)
-    diagnostics |= {"energy": trajectory.energy}
-    return recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics)
 
 
 def work_per_leapfrog(problem: Problem, chains: int) -> float:

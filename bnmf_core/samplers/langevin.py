@@ -73,17 +73,6 @@ class Settings:
     start: str = start_setting()
 
 
-def adjusted(
-    density: Density,
-    point: Point,
-    step: np.ndarray,
-    rng: np.random.Generator,
-    reflected: slice | None = None,
-) -> Outcome:
-    """One step of size ``step`` (c,), accepted or rejected: what adapts the size."""
-    return transition(density, point, step, 1, rng, reflected)
-
-
 def unadjusted(
     density: Density,
     point: Point,
@@ -117,7 +106,7 @@ def step(
     """A bounded number of steps."""
     density = coordinates(problem).density(problem)
     adaptive = settings.step_size is None
-    moves = (adjusted if adaptive else unadjusted, unadjusted)
+    moves = (transition if adaptive else unadjusted, unadjusted)
     each = work_per_leapfrog(problem, state.draws.size)
     return walking.walk(problem, state, settings, rng, density, moves, each, adaptive)
 

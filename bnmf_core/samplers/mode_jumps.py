@@ -175,7 +175,9 @@ def step(
         state = _jumped(problem, state, proposal, settings, rng)
         after = state.jumps - settings.warm_up
         if after % settings.thinning == 0:
-            kept.append(_record(state, settings, after // settings.thinning))
+            draw = after // settings.thinning
+            acceptance = {"acceptance": state.accepted / settings.thinning}
+            kept.append(recorded(state, draw, state.A, state.W, acceptance))
             state = replace(state, accepted=np.zeros_like(state.accepted))
     batch = joined(problem, kept)
     return state, replace(batch, note="" if begun else _note(proposal, state.left, settings))
@@ -217,12 +219,16 @@ def _piloted(
     if pilot.sweeps < settings.pilot:
         return replace(state, pilot=pilot)
     stayed = pilot.stayed()
-    first, second = pilot.means(stayed, recorded=pilot.sweeps - dropped)
+    means = pilot.means(stayed, recorded=pilot.sweeps - dropped)
     chosen = rng.choice(np.flatnonzero(stayed), size=state.draws.size)
     return replace(
         state,
         pilot=None,
-        proposal=_fitted(problem, settings, first, second),
+        proposal=(
+            fitted_jump.fit(*means)
+            if _fits(problem, settings)
+            else annealed_jump.anchors(*means, settings.bridge)
+        ),
         A=pilot.A[chosen],
         W=pilot.W[chosen],
         left=int(np.count_nonzero(~stayed.any(axis=1))),
@@ -239,14 +245,6 @@ def _moments(
         return z, np.einsum("ci,cj->cij", z, z)
     mean, variance = annealed_jump.conditional_moments(problem, A, W)
     return mean, mean**2 + variance
-
-
-def _fitted(
-    problem: Problem, settings: Settings, first: np.ndarray, second: np.ndarray
-) -> FittedModes | Anchors:
-    if _fits(problem, settings):
-        return fitted_jump.fit(first, second)
-    return annealed_jump.anchors(first, second, settings.bridge)
 
 
 def _jumped(
@@ -268,11 +266,6 @@ def _jumped(
     else:
         A, W, accepted = annealed_jump.jump(problem, log_joint, A, W, proposal, rng)
     return replace(state, A=A, W=W, accepted=state.accepted + accepted, jumps=state.jumps + 1)
-
-
-def _record(state: State, settings: Settings, draw: int) -> Batch:
-    acceptance = {"acceptance": state.accepted / settings.thinning}
-    return recorded(state, draw, state.A, state.W, acceptance)
 
 
 def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Where chains start, whichever sampler walks them, and what is refused before they do."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,22 +27,14 @@ def start_setting() -> str:
     )
 
 
-class StartSettings(Protocol):
-    """Settings with a start among them."""
-
-    @property
-    def start(self) -> str:
-        """How chains start."""
-
-
-def checking(label: str, conditionals: bool = False) -> Callable[[Problem, StartSettings], None]:
+def checking(label: str, conditionals: bool = False) -> Callable[[Problem, Any], None]:
     """What a sampler of this name asks of a problem and of settings before it is queued.
 
     It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
     zeros, no known factorization; no conditional draws where it lives on them.
     """
 
-    def check(problem: Problem, settings: StartSettings) -> None:
+    def check(problem: Problem, settings: Any) -> None:
         check_posterior(problem, label)
         if conditionals:
             check_conditionals(problem, label)
@@ -84,7 +76,7 @@ def check_conditionals(problem: Problem, label: str) -> None:
 
 
 def starts(
-    problem: Problem, settings: StartSettings, generators: list[np.random.Generator], label: str
+    problem: Problem, settings: Any, generators: list[np.random.Generator], label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """One start for each generator: A (c, D, R), W (c, R, N), on the model's support.
 

@@ -7,36 +7,20 @@ generator, as in :mod:`bnmf_core.samplers.hmc`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from bnmf_core.core.algorithm import Batch, Shard, fitting
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptation import Adaptation, Tally
-from bnmf_core.samplers.chains import ChainSettings, chains_of, joined, recorded
+from bnmf_core.samplers.chains import chains_of, joined, recorded
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Outcome, Point
-from bnmf_core.samplers.starting import StartSettings, starts
+from bnmf_core.samplers.starting import starts
 
 # (density, point, step size (c,), generator, reflected coordinates) → where the chains are then.
 Move = Callable[[Density, Point, np.ndarray, np.random.Generator, slice | None], Outcome]
-
-
-class WalkSettings(ChainSettings, StartSettings, Protocol):
-    """Settings of chains that walk."""
-
-    @property
-    def warm_up(self) -> int:
-        """Updates before the first draw."""
-
-    @property
-    def thinning(self) -> int:
-        """Updates per draw."""
-
-    @property
-    def target_acceptance(self) -> float:
-        """At which the step size is aimed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +45,7 @@ class State:
 
 def begun(
     problem: Problem,
-    settings: WalkSettings,
+    settings: Any,
     shard: Shard,
     label: str,
     density: Density,
@@ -99,7 +83,7 @@ def begun(
 def walk(
     problem: Problem,
     state: State,
-    settings: WalkSettings,
+    settings: Any,
     rng: np.random.Generator,
     density: Density,
     moves: tuple[Move, Move],
@@ -142,6 +126,6 @@ def walk(
     return state, joined(problem, kept)
 
 
-def fraction(state: State, settings: WalkSettings) -> float:
+def fraction(state: State, settings: Any) -> float:
     """Part of the updates that are done."""
     return state.sweeps / state.total

@@ -17,7 +17,7 @@ import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.names import clean_name
 from bnmf_core.core.particles import ARRAYS, Particles, check_shapes
@@ -146,7 +146,12 @@ def _dataset(folder: Path) -> Dataset:
     if is_sparse(found.X):
         found.X.check_format(full_check=True)
     for truth in found.truth:
-        _check_truth(truth, found)
+        # Refuse known factorizations that are none of the data.
+        A, W = truth.A, truth.W
+        whole = A.dtype == W.dtype == np.float64 and A.ndim == W.ndim == 2
+        if not whole or (A.shape[0], W.shape) != (found.D, (A.shape[1], found.N)):
+            raise StoreError("their known factorizations do not fit them")
+        _check_factors(A, W)
     made = Dataset.from_array(
         found.X,
         features=found.features,
@@ -177,15 +182,6 @@ def _dataset(folder: Path) -> Dataset:
     ).encode()
     "".join((*made.labels, made.unit, *(truth.name for truth in made.truth))).encode()
     return made
-
-
-def _check_truth(truth: Truth, dataset: Dataset) -> None:
-    """Refuse known factorizations that are none of the data."""
-    A, W = truth.A, truth.W
-    whole = A.dtype == W.dtype == np.float64 and A.ndim == W.ndim == 2
-    if not whole or (A.shape[0], W.shape) != (dataset.D, (A.shape[1], dataset.N)):
-        raise StoreError("their known factorizations do not fit them")
-    _check_factors(A, W)
 
 
 def _check_factors(A: np.ndarray, W: np.ndarray) -> None:
@@ -240,7 +236,13 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
     _check_arrays(whole, dataset)
     if whole.digest != entry.digest:
         raise StoreError("its factorizations are not those that the list names")
-    _check_shown(whole, entry, dataset, folder)
+    # Refuse what no page could show: a setting of the model, or a measure that is missing.
+    if whole.spec.model in MODELS:
+        registry.model_of(whole)
+    record = entered(msgspec.to_builtins(entry), entry.id, "", dataset.hash, whole)
+    shown = Comparison(entry.id, folder, (record,), (whole,), dataset)
+    if len(shown.members) == 0 or not shown.losses:
+        raise StoreError("nothing of it can be shown")
     return whole
 
 
@@ -272,16 +274,6 @@ def _check_arrays(particles: Particles, dataset: Dataset) -> None:
         raise StoreError("the numbers of its factorizations are negative or there twice")
     if particles.trace and not set(OF_STATES) <= set(particles.trace):
         raise StoreError("its trace does not say of which chains and states it is")
-
-
-def _check_shown(particles: Particles, entry: Entry, dataset: Dataset, folder: Path) -> None:
-    """Refuse what no page could show: a setting of the model, or a measure that is missing."""
-    if particles.spec.model in MODELS:
-        registry.model_of(particles)
-    record = entered(msgspec.to_builtins(entry), entry.id, "", dataset.hash, particles)
-    shown = Comparison(entry.id, folder, (record,), (particles,), dataset)
-    if len(shown.members) == 0 or not shown.losses:
-        raise StoreError("nothing of it can be shown")
 
 
 def entered(

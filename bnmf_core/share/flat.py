@@ -101,7 +101,9 @@ def _draw(flat: go.Figure, x: str, y: str, traces: list[go.Scatter]) -> None:
     for trace in traces:
         drawn = _cells if trace.type == "heatmap" else _points
         drawn(image, trace, (left, bottom, width, height))
-    down = _grows_down(flat.layout[f"yaxis{y[1:]}"])
+    axis = flat.layout[f"yaxis{y[1:]}"]
+    limits = axis.range
+    down = axis.autorange == "reversed" or (limits is not None and limits[0] > limits[1])
     if down:
         image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     buffer = io.BytesIO()
@@ -121,11 +123,6 @@ def _draw(flat: go.Figure, x: str, y: str, traces: list[go.Scatter]) -> None:
     flat.layout[f"yaxis{y[1:]}"].update(
         range=[top, bottom] if down else [bottom, top], autorange=None
     )
-
-
-def _grows_down(axis: go.layout.YAxis) -> bool:
-    limits = axis.range
-    return axis.autorange == "reversed" or (limits is not None and limits[0] > limits[1])
 
 
 def _extent(trace: go.Scatter) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -68,7 +68,10 @@ def report(answer: Answer, limit: int = LIMIT) -> bytes:
     is said under the figure.
     """
     subject = Subject(answer)
-    shown = [_made_small(picture) if _large(picture) else picture for picture in pictures(subject)]
+    shown = [
+        picture if picture.figure is None or not too_many(picture.figure) else _made_small(picture)
+        for picture in pictures(subject)
+    ]
     plotly = _packed(offline.get_plotlyjs())
     while True:
         page = _page(subject, shown, plotly)
@@ -78,10 +81,6 @@ def report(answer: Answer, limit: int = LIMIT) -> bytes:
         if smaller is None:
             return page
         shown = smaller
-
-
-def _large(picture: Picture) -> bool:
-    return picture.figure is not None and too_many(picture.figure)
 
 
 def _made_small(picture: Picture) -> Picture:

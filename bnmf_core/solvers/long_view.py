@@ -120,7 +120,8 @@ class LongView:
         length = np.sqrt(np.einsum("rs,rs->r", F, F))[:, None]
         F = np.divide(F, length, out=np.zeros_like(F), where=length > 0.0)
         gram = F @ F.T
-        linear = self._times(F)
+        forth = self.problem.times_rows if self.turned else self.problem.times_columns
+        linear = forth(F[None])[0]
         weights = np.ascontiguousarray(H.T)
         sets, kind = _alike(H > 0.0)
         target = np.ascontiguousarray(linear.T)
@@ -181,10 +182,6 @@ class LongView:
         d = reached - F
         promised = -np.vdot(d, model.gradient + 0.5 * model.times(d))
         return reached, float(promised), True
-
-    def _times(self, F: np.ndarray) -> np.ndarray:
-        forth = self.problem.times_rows if self.turned else self.problem.times_columns
-        return forth(F[None])[0]
 
 
 def _solved(

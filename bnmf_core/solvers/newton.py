@@ -61,7 +61,10 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
     for _ in range(rounds):
         if not solution.active.any():
             break
-        solution = _round(problem, solution, stopping)
+        after = own(solution)
+        for chosen in groups(problem, np.flatnonzero(solution.active)):
+            _improve(problem, solution, stopping, chosen, after)
+        solution = after
     return solution
 
 
@@ -119,13 +122,6 @@ def with_unmeasured(
 def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
     """Degrees (m,) that bases A (m, R, D) have still to turn, given their Newton directions."""
     return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), FURTHEST)
-
-
-def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    after = own(solution)
-    for chosen in groups(problem, np.flatnonzero(solution.active)):
-        _improve(problem, solution, stopping, chosen, after)
-    return after
 
 
 def _improve(

@@ -186,7 +186,7 @@ def _active_set(
     for r in range(R):
         closed[r] = False
         if w[r] > 0.0:
-            if _extend(G, factor, support, count, r):
+            if extend(G, factor, support, count, r):
                 count += 1
             else:
                 w[r] = 0.0
@@ -230,7 +230,7 @@ def _retreat(
         if leaves or w[r] <= 0.0:
             w[r] = 0.0
             closed[r] = closed[r] or before == 0.0
-        elif _extend(G, factor, support, kept, r):
+        elif extend(G, factor, support, kept, r):
             kept += 1
         else:
             w[r] = 0.0
@@ -263,13 +263,13 @@ def _enter(
                 entering = r
         if entering < 0:
             return False
-        if _extend(G, factor, support, count, entering):
+        if extend(G, factor, support, count, entering):
             return True
         closed[entering] = True
 
 
 @njit(cache=True, nogil=True)
-def _extend(G: np.ndarray, factor: np.ndarray, support: np.ndarray, count: int, r: int) -> bool:
+def extend(G: np.ndarray, factor: np.ndarray, support: np.ndarray, count: int, r: int) -> bool:
     """Add component r to the Cholesky factor; False when it depends on those already in."""
     remaining = G[r, r]
     for j in range(count):

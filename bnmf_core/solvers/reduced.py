@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 
-# A pivot that falls to this part of its diagonal entry counts as none.
-DEPENDENT = 1e-13
+from bnmf_core.solvers.nnls import extend
+
 # A curvature below this part of the largest stands for an entry that nothing depends on.
 EMPTY = 1e-12
 # Sets of zeros that are tried for one quadratic, at most.
@@ -68,7 +68,7 @@ def residuals(
 
 
 @numba.njit(cache=True, nogil=True)
-def answers(  # noqa: PLR0912 (one loop nest)
+def answers(
     F: np.ndarray, H: np.ndarray, residual: np.ndarray, gram: np.ndarray, seen: np.ndarray
 ) -> np.ndarray:
     """What H answers to a change of F: Y with Σ Y Yᵀ taken off the Hessian, row by row.
@@ -97,19 +97,8 @@ def answers(  # noqa: PLR0912 (one loop nest)
         G = gram[j] if gram.shape[0] > 1 else gram[0]
         count = 0
         for k in range(R):
-            if H[k, j] <= 0.0:
+            if H[k, j] <= 0.0 or not extend(G, factor, support, count, k):
                 continue
-            left = G[k, k]
-            for a in range(count):
-                total = G[k, support[a]]
-                for b in range(a):
-                    total -= factor[count, b] * factor[a, b]
-                factor[count, a] = total / factor[a, a]
-                left -= factor[count, a] ** 2
-            if left <= DEPENDENT * G[k, k]:
-                continue
-            factor[count, count] = np.sqrt(left)
-            support[count] = k
             row = rows[filled + count]
             for r in range(R):
                 for i in range(s):

@@ -47,8 +47,22 @@ def slopes(
 
 def _slopes(problem: Problem, A: np.ndarray, W: np.ndarray, linear_W: np.ndarray | None) -> Slopes:
     gram_A, gram_W = A @ A.transpose(0, 2, 1), W @ W.transpose(0, 2, 1)
-    if problem.seen is not None:
-        return _slopes_seen(problem, A, W, gram_A, gram_W)
+    seen = problem.seen
+    if seen is not None:
+        residual = np.asarray(A.transpose(0, 2, 1) @ W)
+        residual *= seen
+        residual -= problem.dataset.X
+        part = seen.mean()
+        return Slopes(
+            squared_error=np.einsum("mdn,mdn->m", residual, residual),
+            A=W @ residual.transpose(0, 2, 1),
+            W=A @ residual,
+            curvature_A=W**2 @ seen.T,
+            curvature_W=A**2 @ seen,
+            gram_A=gram_A * part,
+            gram_W=gram_W * part,
+            residual=residual,
+        )
     linear_W = problem.times_columns(A) if linear_W is None else linear_W
     overlap = np.einsum("mrn,mrn->m", W, linear_W)
     squared_error = problem.dataset.squared_norm - 2 * overlap
@@ -62,27 +76,6 @@ def _slopes(problem: Problem, A: np.ndarray, W: np.ndarray, linear_W: np.ndarray
         gram_A=gram_A,
         gram_W=gram_W,
         residual=np.empty((A.shape[0], 0, 0)),
-    )
-
-
-def _slopes_seen(
-    problem: Problem, A: np.ndarray, W: np.ndarray, gram_A: np.ndarray, gram_W: np.ndarray
-) -> Slopes:
-    seen = problem.seen
-    assert seen is not None
-    residual = np.asarray(A.transpose(0, 2, 1) @ W)
-    residual *= seen
-    residual -= problem.dataset.X
-    part = seen.mean()
-    return Slopes(
-        squared_error=np.einsum("mdn,mdn->m", residual, residual),
-        A=W @ residual.transpose(0, 2, 1),
-        W=A @ residual,
-        curvature_A=W**2 @ seen.T,
-        curvature_W=A**2 @ seen,
-        gram_A=gram_A * part,
-        gram_W=gram_W * part,
-        residual=residual,
     )
 
 

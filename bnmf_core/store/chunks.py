@@ -71,22 +71,18 @@ def assemble(
     trace = _join([chunk.trace for chunk in chunks if chunk.trace])
     if trace:
         trace["sweep"] = count_within(trace["chain"])
-    joined |= {
-        "ids": np.concatenate(number),
-        "draw": count_within(joined["chain"]),
-        "weights": _weights(chunks),
-    }
-    totals = _join([chunk.totals for chunk in chunks if chunk.totals])
-    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks), totals)
-
-
-def _weights(chunks: Sequence[Chunk]) -> np.ndarray:
-    """The probability of each particle, (M,), summing to 1."""
+    # The probability of each particle, (M,), summing to 1.
     logs = np.concatenate(
         [np.zeros(c.chain.size) if c.log_weights is None else c.log_weights for c in chunks]
     )
     weights: np.ndarray = np.exp(logs - logs.max())
-    return weights / weights.sum()
+    joined |= {
+        "ids": np.concatenate(number),
+        "draw": count_within(joined["chain"]),
+        "weights": weights / weights.sum(),
+    }
+    totals = _join([chunk.totals for chunk in chunks if chunk.totals])
+    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks), totals)
 
 
 def _told(chunks: Sequence[Chunk]) -> RunInfo:

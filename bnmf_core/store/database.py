@@ -84,7 +84,14 @@ class Database:
                 )
             if layout < LAYOUT:
                 _bring_up_to_date(connection, folder)
-        self._keep_open()
+        # Keep the files beside the index there: without them, a full disk is read as it was.
+        try:
+            keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+            weakref.finalize(self, keeper.close)
+            keeper.execute("SELECT count(*) FROM runs").fetchone()
+            self._keeper = keeper
+        except sqlite3.OperationalError:
+            keeper.close()
         self._keep_room()
 
     def _is_whole(self) -> bool:
@@ -156,16 +163,6 @@ class Database:
                 f"The list of runs, {str(self.path)!r}, cannot be used: {error}; try again."
             )
         return disk.not_written(self.path.parent, disk.hindrance(self.path.parent) or error)
-
-    def _keep_open(self) -> None:
-        """Keep the files beside the index there: without them, a full disk is read as it was."""
-        try:
-            keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-            weakref.finalize(self, keeper.close)
-            keeper.execute("SELECT count(*) FROM runs").fetchone()
-            self._keeper = keeper
-        except sqlite3.OperationalError:
-            keeper.close()
 
     def _give_up_room(self) -> bool:
         with suppress(OSError):

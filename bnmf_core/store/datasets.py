@@ -66,43 +66,39 @@ def read_dataset(folder: Path) -> Dataset:
     """
     meta = read_meta(folder)
     try:
-        found = _read(folder, meta)
+        arrays = files.read_arrays(folder / "arrays.npz")
+        for array in arrays.values():
+            array.flags.writeable = False
+        if meta["sparse"]:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            D, N = meta["shape"]
+            X: Matrix = sparse.csc_array(parts, shape=(D, N))
+        else:
+            X = files.read_array(folder / "X.npy", mapped=True)
+        image_shape, map_shape = meta["image_shape"], meta["map_shape"]
+        found = Dataset(
+            X=X,
+            name=meta["name"],
+            features=tuple(arrays["features"].tolist()),
+            observations=tuple(arrays["observations"].tolist()),
+            labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
+            mask=arrays.get("mask"),
+            hidden=arrays.get("hidden"),
+            image_shape=None if image_shape is None else tuple(image_shape),
+            map_shape=None if map_shape is None else tuple(map_shape),
+            unit=meta["unit"],
+            features_are=meta["features_are"],
+            source=meta["source"],
+            truth=tuple(
+                Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
+                for i, name in enumerate(meta["truth"])
+            ),
+        )
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise _damaged(meta, error) from error
     if isinstance(found.X, np.ndarray) and found.X.nbytes <= SOON_READ:
         _verify(found.X, meta)
     return found
-
-
-def _read(folder: Path, meta: dict[str, Any]) -> Dataset:
-    arrays = files.read_arrays(folder / "arrays.npz")
-    for array in arrays.values():
-        array.flags.writeable = False
-    if meta["sparse"]:
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        D, N = meta["shape"]
-        X: Matrix = sparse.csc_array(parts, shape=(D, N))
-    else:
-        X = files.read_array(folder / "X.npy", mapped=True)
-    image_shape, map_shape = meta["image_shape"], meta["map_shape"]
-    return Dataset(
-        X=X,
-        name=meta["name"],
-        features=tuple(arrays["features"].tolist()),
-        observations=tuple(arrays["observations"].tolist()),
-        labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
-        mask=arrays.get("mask"),
-        hidden=arrays.get("hidden"),
-        image_shape=None if image_shape is None else tuple(image_shape),
-        map_shape=None if map_shape is None else tuple(map_shape),
-        unit=meta["unit"],
-        features_are=meta["features_are"],
-        source=meta["source"],
-        truth=tuple(
-            Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
-            for i, name in enumerate(meta["truth"])
-        ),
-    )
 
 
 def is_kept(folder: Path) -> bool:

@@ -9,7 +9,8 @@ from bnmf_core.boolean.figures.tiles import cell_map
 from bnmf_core.boolean.thresholds import cell_probabilities
 from pages.boolean_parts.selection import Selection
 from pages.frame import view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 
 # Cells that are listed behind the map.
 MOST = 500
@@ -30,32 +31,27 @@ READING = {
 
 def show(seen: Selection) -> None:
     """One map at a time, and the histogram of a cell."""
-    kind = st.segmented_control(
-        "What is mapped", list(KINDS), default="on", format_func=shown(KINDS), required=True
-    )
+    kind = pick_one("What is mapped", KINDS, "on")
     values = getattr(seen.run, kind)
+    # The cells with the largest values (D, N), the largest first.
+    called = KINDS[kind]
+    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
+    rows, columns = np.unravel_index(kept, values.shape)
     view.chart(
         cell_map(values, seen.order, KINDS[kind], 1.0 if kind == "on" else 0.25),
         READING[kind].format(members=seen.members),
         name=f"cells_{kind}",
         origin=seen.look.origin,
-        table=_largest(seen, values, KINDS[kind]),
+        table=pd.DataFrame(
+            {
+                seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
+                seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
+                called: np.round(values[rows, columns], 3),
+            }
+        ),
     )
     if seen.sampled:
         _one_cell(seen)
-
-
-def _largest(seen: Selection, values: np.ndarray, called: str) -> pd.DataFrame:
-    """The cells with the largest values (D, N), the largest first."""
-    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
-    rows, columns = np.unravel_index(kept, values.shape)
-    return pd.DataFrame(
-        {
-            seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
-            seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
-            called: np.round(values[rows, columns], 3),
-        }
-    )
 
 
 def _one_cell(seen: Selection) -> None:

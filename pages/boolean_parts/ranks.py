@@ -1,6 +1,5 @@
 """Rank by rank: what more components explain of the table."""
 
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.boolean.analysis.tile_answer import OFTEN, rank_sentence, rank_table
@@ -22,7 +21,16 @@ def show(seen: Selection) -> None:
     members = members_of(*(one.algorithm for one in of_rank.values()))
     table = rank_table({rank: one.run for rank, one in of_rank.items()}, seen.X)
     st.markdown(plain(rank_sentence(table, members)))
-    named = _named(table, members)
+    named = table.rename(
+        columns={
+            "rank": "components",
+            "tiles": "tiles in use",
+            "missed": "ones in no tile",
+            "filled_in": "zeros in a tile",
+            "doubtful": "cells in doubt",
+            "often": f"tiles in at least {percent(OFTEN)} of the {members}",
+        }
+    )
     named["run"] = [one.look.run_names[one.run_id] for one in of_rank.values()]
     wrong = table["missed"] + table["filled_in"]
     best = of_rank[int(table["rank"][wrong.idxmin()])]
@@ -41,19 +49,6 @@ def show(seen: Selection) -> None:
         table=named,
     )
     view.table(named, "Tiles by number of components")
-
-
-def _named(table: pd.DataFrame, members: str) -> pd.DataFrame:
-    return table.rename(
-        columns={
-            "rank": "components",
-            "tiles": "tiles in use",
-            "missed": "ones in no tile",
-            "filled_in": "zeros in a tile",
-            "doubtful": "cells in doubt",
-            "often": f"tiles in at least {percent(OFTEN)} of the {members}",
-        }
-    )
 
 
 def _one_alone(seen: Selection) -> None:

@@ -35,18 +35,13 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
         return
     with view.told(ends=False):
         catalogue = _read(file.getvalue(), file.name)
-        _compared(look, rows, _modes(look, rows, names), catalogue)
+        modes = [look.mode_names[k] for k in look.modes.labels[rows]]
+        _compared(look, rows, modes if len(set(modes)) == len(modes) else names, catalogue)
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the catalogue …")
 def _read(content: bytes, name: str) -> Catalogue:
     return read_catalogue(content, name)
-
-
-def _modes(look: Lens, rows: np.ndarray, names: list[str]) -> list[str]:
-    """Rows by their modes where each is of another, else by their own names."""
-    modes = [look.mode_names[k] for k in look.modes.labels[rows]]
-    return modes if len(set(modes)) == len(modes) else names
 
 
 def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalogue) -> None:

@@ -9,7 +9,6 @@ from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import Bands, component_grid
 from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import safe
-from bnmf_core.findings.components import ComponentFacts
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer
@@ -47,6 +46,8 @@ def show(
         modes, names = [*modes, modes[0]], [*names, "posterior median"]
         titles.append("median of<br>the draws")
     called = look.notes.components(A[0])
+    told = not (np.isnan(facts.found_again).all() and np.isnan(facts.held).all())
+    bands = Bands(facts.states, facts.turned) if told else None
     reading, best = READING, most_probable(found.table)
     if best != modes[0]:
         reading += (
@@ -60,7 +61,7 @@ def show(
             component_angles(A, A[0]),
             titles,
             modes,
-            _bands(facts),
+            bands,
             called,
             relevance,
             chosen,
@@ -85,13 +86,6 @@ def _titled(look: Lens, found: Answer, row: int) -> str:
     told = look.analysis.measure_told(look.analysis.members["error"].iloc[row])
     lines.append(f"explains {told}" if look.analysis.explains else f"error {told}")
     return "<br>".join(lines)
-
-
-def _bands(facts: ComponentFacts) -> Bands | None:
-    """None where neither restarts nor masses tell of any component."""
-    if np.isnan(facts.found_again).all() and np.isnan(facts.held).all():
-        return None
-    return Bands(facts.states, facts.turned)
 
 
 def _median(look: Lens, found: Answer, row: int, reference: np.ndarray) -> np.ndarray | None:

@@ -38,7 +38,13 @@ def upload() -> bool:
     beside = {other.name: other.getvalue() for other in st.session_state.get(key) or ()}
     reading = oriented(reading, beside)
     _take(file, reading, beside)
-    _doubts(reading)
+    # What is wrong, and what the user has to decide.
+    if reading.faults:
+        words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
+        st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
+    if reading.doubts:
+        words = "".join(f"\n- {plain(doubt)}" for doubt in reading.doubts)
+        st.warning(f"Is this right? What is not, change below:\n{words}")
     preview.draw(reading)
     choices.draw(reading, file.file_id)
     st.file_uploader(
@@ -49,16 +55,6 @@ def upload() -> bool:
         "by name, otherwise rows are joined in their order.",
     )
     return True
-
-
-def _doubts(reading: Reading) -> None:
-    """What is wrong, and what the user has to decide."""
-    if reading.faults:
-        words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
-        st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
-    if reading.doubts:
-        words = "".join(f"\n- {plain(doubt)}" for doubt in reading.doubts)
-        st.warning(f"Is this right? What is not, change below:\n{words}")
 
 
 def _reading(file: Any) -> Reading | None:

@@ -5,7 +5,8 @@ import streamlit as st
 from bnmf_core.figures.quality import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
 from pages.frame import view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.arrival import WEIGHTS
@@ -19,22 +20,8 @@ def show(study: StudyResult) -> None:
     """The packaged study: a figure for one data set, model, M and form, and the tables below it."""
     chosen, problem = _ask(study)
     left, right = st.columns(2)
-    form = left.segmented_control(
-        "Form",
-        list(findings.SHORT_FORMS),
-        default="interior",
-        required=True,
-        format_func=shown(findings.SHORT_FORMS),
-        key="study_form",
-    )
-    weights = right.segmented_control(
-        "Weights",
-        list(WEIGHTS),
-        default="weighted",
-        required=True,
-        format_func=shown(WEIGHTS),
-        key="study_weights",
-    )
+    form = pick_one("Form", findings.SHORT_FORMS, "interior", "study_form", place=left)
+    weights = pick_one("Weights", WEIGHTS, "weighted", "study_weights", place=right)
     quantity = f"{form}_{weights}"
     points = findings.over_time(study, chosen, problem, quantity)
     points = points.rename(columns={"column": "run"}).assign(M=chosen.M)

@@ -43,13 +43,18 @@ def of(kept_under: str, label: str, _found: Scores) -> Classes:
     scored = chosen.rename(columns={"member": "particle"})
     spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
     spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
+    median = spread["median"]
+    positive = chosen.groupby("task")["n_positive"].first().reindex(median.index)
+    errors = standard_error(median.to_numpy(), positive, positive.sum() - positive)
+    if len(errors) == 2:  # one area, seen from either class: the larger of its two approximations
+        errors = np.full(2, np.max(errors))
     return Classes(
         chosen.set_index("task").loc[spread.index].reset_index(),
         spread,
         best_per_task(scored).set_index("task")[["particle", "auc"]],
         winners(scored).groupby("task").size(),
         winners_that_suffice(scored),
-        _chance(chosen, spread["median"]),
+        pd.Series(errors, index=median.index),
     )
 
 
@@ -69,11 +74,3 @@ def rests_on(holdout: float, of_label: Classes, details: Sequence[str]) -> None:
     )
     order = "Classes that depend most on the factorization stand first."
     st.markdown("\n".join(f"- {plain(words)}" for words in (scored, chance, order, *details)))
-
-
-def _chance(scores: pd.DataFrame, median: pd.Series) -> pd.Series:
-    positive = scores.groupby("task")["n_positive"].first().reindex(median.index)
-    errors = standard_error(median.to_numpy(), positive, positive.sum() - positive)
-    if len(errors) == 2:  # one area, seen from either class: the larger of its two approximations
-        errors = np.full(2, np.max(errors))
-    return pd.Series(errors, index=median.index)

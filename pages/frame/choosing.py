@@ -11,13 +11,14 @@ from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.lost import lost_runs
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, owners, view
+from pages.frame.options import pick_one
 from pages.frame.services import (
     data_and_rank,
     dataset_names,
     run_words,
     store,
 )
-from pages.frame.words import labelled, plain, shown
+from pages.frame.words import labelled, plain
 
 _GONE = "not_found"
 _CALLED = "labels_of_runs"
@@ -139,14 +140,7 @@ def dataset(label: str, invitation: str = "") -> str:
 def part(label: str, titles: Mapping[str, str]) -> str:
     """Ask which part of a page is shown, of these keys; ``label`` is read out, not seen."""
     link.one_of("part", titles)
-    st.segmented_control(
-        plain(label),
-        list(titles),
-        key=link.key("part"),
-        required=True,
-        format_func=shown(titles),
-        label_visibility="collapsed",
-    )
+    pick_one(plain(label), titles, key=link.key("part"), label_visibility="collapsed")
     link.share("part")
     return str(link.get("part"))
 

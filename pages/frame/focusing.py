@@ -93,16 +93,12 @@ def _clicked(name: str, value: str) -> None:
     link.put(name, "" if value == link.get(name) else value)
 
 
-def mode_of(focus: str) -> int | None:
-    """The mode that is in focus, 0-based; None where it is something else."""
-    number = focus.removeprefix("mode:")
-    return int(number) - 1 if number != focus and number.isdecimal() else None
-
-
 def among(modes: Modes, focus: str) -> np.ndarray:
     """Which factorizations are in focus: (m,) bool, all of them where there is no such focus."""
     count = modes.labels.size
-    mode, selected = mode_of(focus), _rows(focus, count)
+    number = focus.removeprefix("mode:")
+    mode = int(number) - 1 if number != focus and number.isdecimal() else None
+    selected = _rows(focus, count)
     if mode is not None and mode < modes.count:
         return modes.labels == mode
     mask = np.full(count, selected is None)

@@ -73,12 +73,9 @@ def opened(key: str) -> None:
     shown = st.session_state.get(_SHOWN, set())
     _finish(hint for hint in shown if key in HINTS[hint].then)
     if _done() and _done() - _kept():
-        unseen.draw("hints", f"<script>{_keep(_done())}</script>")
-
-
-def _keep(done: set[str]) -> str:
-    value = ".".join(sorted(done))
-    return f'document.cookie = "{COOKIE}={value}; path=/; max-age={A_YEAR}; SameSite=Lax"'
+        value = ".".join(sorted(_done()))
+        kept = f'document.cookie = "{COOKIE}={value}; path=/; max-age={A_YEAR}; SameSite=Lax"'
+        unseen.draw("hints", f"<script>{kept}</script>")
 
 
 def _kept() -> set[str]:

@@ -62,7 +62,8 @@ def _ended(
     if waiting := [run.id for run in chosen if run.active]:
 
         def of_all(_: list[RunRecord]) -> None:
-            now = _now(chosen)
+            ids = {run.id for run in chosen}
+            now = [run for run in store().runs() if run.id in ids]
             # When all have ended, what they have found is drawn below, and once.
             if meanwhile is not None and any(run.active for run in now):
                 meanwhile(now)
@@ -73,12 +74,6 @@ def _ended(
             st.stop()
         st.caption("Below is what those say that are done; the others join them.")
     return [run.id for run in chosen if not run.active], bool(waiting)
-
-
-def _now(runs: list[RunRecord]) -> list[RunRecord]:
-    """The same runs as they are now, the newest first."""
-    ids = {run.id for run in runs}
-    return [run for run in store().runs() if run.id in ids]
 
 
 def _tells(runs: list[RunRecord]) -> bool:

@@ -213,14 +213,11 @@ class Places:
                     place = self._places.pop(key)
                 place.close()
         if self.limits.keep_days:
-            self._remove_old(time.time() - self.limits.keep_days * DAY)
-
-    def _remove_old(self, before: float) -> None:
-        """Remove the owners who were last here before this time, in seconds since 1970."""
-        for seen in self.home.glob(f"{OWNERS}/*/{SEEN}"):
-            owner = seen.parent.name
-            with self._lock:  # who comes at this moment is kept, or begins anew
-                if owner in self._places or seen.stat().st_mtime >= before:
-                    continue
-                gone = take_away(self.home, owner)
-            remove(owner, gone)
+            before = time.time() - self.limits.keep_days * DAY
+            for seen in self.home.glob(f"{OWNERS}/*/{SEEN}"):
+                owner = seen.parent.name
+                with self._lock:  # who comes at this moment is kept, or begins anew
+                    if owner in self._places or seen.stat().st_mtime >= before:
+                        continue
+                    gone = take_away(self.home, owner)
+                remove(owner, gone)

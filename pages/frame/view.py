@@ -118,7 +118,8 @@ def chart(
     Returns the chart's selection event when ``select`` names selection modes.
     """
     figure.update_layout(meta={"origin": origin})
-    title = _spoken(sketch.title_of(figure) or name)
+    # Without the little HTML that charts read.
+    title = html.unescape(re.sub(r"<[^>]*>", " ", sketch.title_of(figure) or name))
     options = {
         "key": f"chart_{name}",
         "config": CONFIG
@@ -164,11 +165,6 @@ def picture(drawn: "Picture", origin: str) -> None:
     """Draw a picture that the engine made."""
     if drawn.figure is not None:
         chart(drawn.figure, drawn.reading, name=drawn.key, origin=origin, table=drawn.table)
-
-
-def _spoken(title: str) -> str:
-    """A chart's title without the little HTML that charts read."""
-    return html.unescape(re.sub(r"<[^>]*>", " ", title))
 
 
 def is_open(fold: Any) -> bool:

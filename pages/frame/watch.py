@@ -37,15 +37,12 @@ def progress_bar(run: RunRecord) -> None:
         tenth = 10 * run.done // run.spec.particles
         made += _settling(str(store().run_folder(run.id)), tenth, run.id)
     known = run.remaining if run.fraction >= ENOUGH else None
-    soon = _preparing() if run.fraction == 0 else left(known)
+    soon = left(known)
+    if run.fraction == 0:  # on a new machine kernels are compiled first
+        soon = "compiling, once on this machine" if compiling.is_compiling() else "preparing"
     if run.fraction > ALMOST:  # a share of typical iterations: some take longer
         soon = "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
-
-
-def _preparing() -> str:
-    """Why nothing is made yet: on a new machine kernels are compiled first."""
-    return "compiling, once on this machine" if compiling.is_compiling() else "preparing"
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

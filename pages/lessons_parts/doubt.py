@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.figures.spreads import DOUBTS, doubts
+from pages.frame.options import pick_one
 from pages.frame.words import shown
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
@@ -84,14 +85,7 @@ def show(step: int, say: Say) -> None:
     drawn = charts.first()
     if not touch.presenting():
         left, right = st.columns(2, gap="medium")
-        way = left.segmented_control(
-            "What is done again",
-            list(WAYS),
-            default=way,
-            required=True,
-            format_func=shown(WAYS),
-            key=f"doubt_way_{step}",
-        )
+        way = pick_one("What is done again", WAYS, way, f"doubt_way_{step}", place=left)
         level = right.segmented_control(
             "Counts in a column",
             [FEW, SOME, MANY],

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.figures.modes import three_answers
-from pages.frame.words import shown
+from pages.frame.options import pick_one
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
@@ -78,14 +78,13 @@ def show(step: int, say: Say) -> None:
             key=f"mass_draw_{step}",
             help="0: without noise. Else the same matrix with other noise of the same size.",
         )
-        belief = right.segmented_control(
+        belief = pick_one(
             "How far the noise model is believed",
-            list(BELIEFS),
-            default=belief,
-            required=True,
-            format_func=shown(BELIEFS),
-            key=f"mass_belief_{step}",
+            BELIEFS,
+            belief,
+            f"mass_belief_{step}",
             help="A tenth: ten entries of X count as one.",
+            place=right,
         )
     say(sentence(draw, belief))
     one, sigma = weighed(draw), facts()["sigma"]

@@ -13,7 +13,7 @@ from bnmf_core.compare.islands import Path, connections, lowest_path
 from bnmf_core.core.problem import Problem
 from bnmf_core.runs.examples import ASSUMED
 from bnmf_core.solvers.nnls import solve_weights
-from pages.frame.words import shown
+from pages.frame.options import pick_one
 from pages.lessons_parts import charts, touch, uniqueness
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
@@ -96,15 +96,7 @@ def ask(step: int) -> tuple[float, str]:
     name = "a, the number that the matrix is made of"
     a = round(left.slider(name, 0.5, uniqueness.MOST, a, 0.01, key=f"ridge_a_{step}"), 2)
     # At a = 0.5 there is one other fit: no path leads from it to itself.
-    pair = right.segmented_control(
-        "Path from",
-        list(PAIRS),
-        default=pair,
-        required=True,
-        format_func=shown(PAIRS),
-        key=f"ridge_pair_{step}",
-        disabled=a == 0.5,
-    )
+    pair = pick_one("Path from", PAIRS, pair, f"ridge_pair_{step}", disabled=a == 0.5, place=right)
     return a, ACROSS if a == 0.5 else pair
 
 

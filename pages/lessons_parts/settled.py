@@ -4,10 +4,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from bnmf_core.compare.settled import LARGEST_R_HAT, SMALLEST_SIZE
-from pages.frame.words import shown
+from pages.frame.options import pick_one
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
@@ -74,14 +73,7 @@ def show(step: int, say: Say) -> None:
     length, axes = SHOWN[step]
     drawn = charts.first()
     if not touch.presenting():
-        axes = st.segmented_control(
-            "Axis",
-            list(AXES),
-            default=axes,
-            required=True,
-            format_func=shown(AXES),
-            key=f"settled_axes_{step}",
-        )
+        axes = pick_one("Axis", AXES, axes, f"settled_axes_{step}")
     data = {
         "lengths": lengths(),
         "length": length,

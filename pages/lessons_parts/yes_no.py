@@ -8,7 +8,8 @@ import streamlit as st
 
 from bnmf_core.boolean.figures.three_variables import NAMES, cut_picture, maximum_and_mean
 from bnmf_core.boolean.three_variables import ThreeVariables
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from pages.lessons_parts import charts, touch, yes_no_said
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
@@ -76,13 +77,11 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
         help="The picture shows x and y for this z. Maximum and mean are over all three.",
     )
     with columns[4].popover("Prior", help="The prior, and the formula as printed"):
-        prior = st.segmented_control(
+        prior = pick_one(
             "Prior of x, y and z",
-            list(PRIORS),
-            default=prior,
-            required=True,
-            format_func=shown(PRIORS),
-            key=f"yes_no_prior_{step}",
+            PRIORS,
+            prior,
+            f"yes_no_prior_{step}",
             help="Flat favours nothing. Normal and Laplace favour small numbers, Beta(½, ½) "
             "numbers near 0 and near 1.",
         )

@@ -11,7 +11,8 @@ from bnmf_core.rrt.figures.elbo import FATES, bound_over_proposals, fate_bars
 from bnmf_core.rrt.online import REASONS
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.words import NATS, plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import NATS, plain
 
 QUANTITIES = {"elbo": "Bound", "entropy": "Entropy", "energy": "Energy"}
 
@@ -32,16 +33,15 @@ def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
 
     At first that is the run with the largest bound.
     """
-    variant = st.sidebar.segmented_control(
+    variant = pick_one(
         "Scale of A and W",
-        list(stage.VARIANTS),
-        default="best",
-        required=True,
-        format_func=shown(stage.VARIANTS),
-        key="mixture_variant",
+        stage.VARIANTS,
+        "best",
+        "mixture_variant",
         help="The scale changes no product AW, but how flat the posterior is around it, and so "
         "the bound. At the best one, columns of A are equally long, and as long as makes the "
         "posterior flattest.",
+        place=st.sidebar,
     )
     best = max(found, key=lambda run_id: np.nan_to_num(elbo(found[run_id]), nan=-np.inf))
     run_id = st.sidebar.selectbox(
@@ -107,14 +107,7 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
 
 def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     """ELBO, entropy or energy over proposals."""
-    key = st.sidebar.segmented_control(
-        "Quantity",
-        list(QUANTITIES),
-        default="elbo",
-        required=True,
-        format_func=shown(QUANTITIES),
-        key="mixture_quantity",
-    )
+    key = pick_one("Quantity", QUANTITIES, "elbo", "mixture_quantity", place=st.sidebar)
     from_best = st.sidebar.toggle(
         "Log scale, relative to the best",
         True,
@@ -174,14 +167,7 @@ def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
 
 def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
     """Persistence of the components of each run under the distance in use."""
-    kind = st.segmented_control(
-        "Components",
-        list(stage.KINDS),
-        default="remain",
-        required=True,
-        format_func=shown(stage.KINDS),
-        key="mixture_kind",
-    )
+    kind = pick_one("Components", stage.KINDS, "remain", "mixture_kind")
     curves, table = stored.coverage(look.metric, variant, kind)
     if curves.empty:
         return

@@ -15,8 +15,9 @@ from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.gallery import basis_images
 from pages.frame import declared, link, view
 from pages.frame.lens import Lens
+from pages.frame.options import pick_one
 from pages.frame.services import place
-from pages.frame.words import plain, shown
+from pages.frame.words import plain
 from pages.parts import hand_held, hand_moved, make_study
 
 # Parts by which the error may rise.
@@ -49,12 +50,10 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
             "the optimum next to it."
         )
     link.one_of("rise", RISES, "1")
-    st.segmented_control(
+    pick_one(
         "The error may rise by",
-        list(RISES),
+        RISES,
         key=link.key("rise"),
-        required=True,
-        format_func=shown(RISES),
         help=f"{plain(look.analysis.fit.loss.axis)} may be larger by this part of itself: of an "
         "error of 0.2, 1 % is 0.002. Where the fit is better than 0.001, by this part of 0.001.",
     )

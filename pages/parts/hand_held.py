@@ -40,7 +40,9 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         found = work.found()
         if found is None:
             return
-        told = remaining(found, work.factors[0], work.mask, rise, _threshold(look))
+        # That of the page where it is in the same unit; else one is found.
+        threshold = look.modes.threshold if look.metric == "max_angle" else None
+        told = remaining(found, work.factors[0], work.mask, rise, threshold)
         st.markdown(f"**{plain(told.sentences[0])}** " + plain(" ".join(told.sentences[1:])))
         st.caption(
             plain(
@@ -54,11 +56,6 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
             _picture(look, told)
 
     by_hand.explore(work, f"Look for what remains, from {STARTS + 1} starts", "held", draw)
-
-
-def _threshold(look: Lens) -> float | None:
-    """That of the page where it is in the same unit; else one is found."""
-    return look.modes.threshold if look.metric == "max_angle" else None
 
 
 def _picture(look: Lens, told: Remaining) -> None:

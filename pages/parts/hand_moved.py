@@ -20,9 +20,6 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain, shown
 from pages.parts import by_hand
 
-# Draws below which quantiles say nothing.
-FEWEST = 10
-
 
 def show(look: Lens, row: int, labels: dict[str, str]) -> None:
     """Ask for a component; the bands of its entries."""

@@ -12,8 +12,8 @@ from bnmf_core.figures.quality import (
     similarity_histogram,
 )
 from pages.frame.lens import Lens
+from pages.frame.options import pick_one
 from pages.frame.view import chart
-from pages.frame.words import shown
 
 SIMILARITIES = {
     "both": "Kernel similarity",
@@ -26,14 +26,7 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
     """Whether the kernel tells factorizations apart, and how different those of each run are."""
     frobenius = {key: DISTANCES[key].label for key in ("frobenius_A", "frobenius_W")}
     labels = SIMILARITIES | frobenius
-    quantity = st.segmented_control(
-        "How different are they?",
-        list(labels),
-        default="both",
-        required=True,
-        format_func=shown(labels),
-        key="stein_quantity",
-    )
+    quantity = pick_one("How different are they?", labels, "both", "stein_quantity")
     if quantity in frobenius:
         matrix, axis = look.matrix(quantity), DISTANCES[quantity].unit
     else:

@@ -6,7 +6,7 @@ from bnmf_core import Dataset
 from bnmf_core.compare.flow import component_flow
 from bnmf_core.evidence.rank_study import RankStudy
 from pages.frame import view
-from pages.frame.words import shown
+from pages.frame.options import pick_one
 from pages.rank_parts import drawing, links, modes
 
 KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
@@ -15,15 +15,7 @@ KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
 def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> None:
     """One of the two flows; a click on a component leads to it."""
     st.header("Flow of components", anchor=False)
-    kind = st.segmented_control(
-        "Flow",
-        list(KINDS),
-        default="ranks",
-        required=True,
-        format_func=shown(KINDS),
-        key="rank_flow",
-        label_visibility="collapsed",
-    )
+    kind = pick_one("Flow", KINDS, "ranks", "rank_flow", label_visibility="collapsed")
     ranks = list(study.best)
     flow = component_flow(list(study.best.values()))
     if kind == "modes":

@@ -15,6 +15,7 @@ from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, KINDS, PLANS, QUICK, SETTINGS, Preset
 from pages.frame import link
+from pages.frame.options import pick_one
 from pages.frame.services import store
 from pages.frame.words import plain, shown
 from pages.parts import forms, proposed
@@ -85,13 +86,11 @@ def kind(dataset: Dataset) -> str:
             st.caption(plain(f"No tiles of yes and no: {few}. The page Data can mend that."))
         return "parts"
     return str(
-        st.segmented_control(
+        pick_one(
             "Look for",
-            list(KINDS),
-            default="parts",
-            key="kind",
-            required=True,
-            format_func=shown({key: kind.label for key, kind in KINDS.items()}),
+            {key: kind.label for key, kind in KINDS.items()},
+            "parts",
+            "kind",
             help="Tiles are sets of rows and columns that are yes together, and may overlap. "
             "Parts add up, as in any non-negative table.",
         )
@@ -103,13 +102,11 @@ def plan(kind: str) -> str:
     if kind != "parts":
         return QUICK
     return str(
-        st.segmented_control(
+        pick_one(
             "Plan",
-            list(PLANS),
-            default=QUICK,
-            key="plan",
-            required=True,
-            format_func=shown({key: one.label for key, one in PLANS.items()}),
+            {key: one.label for key, one in PLANS.items()},
+            QUICK,
+            "plan",
             help=plain(" ".join(f"{one.label}: {one.help}" for one in PLANS.values())),
         )
     )

@@ -43,26 +43,21 @@ def show(launch: Launch, data: str) -> None:
             )
             of = [data_and_rank(data, launch.rank)] if launch.name else []
             st.caption(plain(" · ".join([*of, moment(launch.created)])))
-        with right:
-            _buttons(launch, data)
+        with right, st.container(horizontal=True, horizontal_alignment="right"):
+            if launch.shown and st.button("Open", key=f"open_{launch.id}", type="primary"):
+                comparing.open_runs(launch.shown)
+            # Callbacks: a click must not be lost to the redraw of a page that polls.
+            if launch.active:
+                active = [run.id for run in launch.runs if run.active]
+                key = f"cancel_all_{launch.id}"
+                st.button("Cancel", key=key, on_click=_clicked, args=(runner().cancel, active))
+            if launch.resumable:
+                key, ids = f"resume_all_{launch.id}", launch.resumable
+                st.button("Resume", key=key, on_click=_clicked, args=(runner().resume, ids))
+            with st.popover("More"):
+                _more(launch, data)
         for run in launch.runs:
             _run(run)
-
-
-def _buttons(launch: Launch, data: str) -> None:
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if launch.shown and st.button("Open", key=f"open_{launch.id}", type="primary"):
-            comparing.open_runs(launch.shown)
-        # Callbacks: a click must not be lost to the redraw of a page that polls.
-        if launch.active:
-            active = [run.id for run in launch.runs if run.active]
-            key = f"cancel_all_{launch.id}"
-            st.button("Cancel", key=key, on_click=_clicked, args=(runner().cancel, active))
-        if launch.resumable:
-            key, ids = f"resume_all_{launch.id}", launch.resumable
-            st.button("Resume", key=key, on_click=_clicked, args=(runner().resume, ids))
-        with st.popover("More"):
-            _more(launch, data)
 
 
 def _more(launch: Launch, data: str) -> None:

@@ -101,9 +101,8 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         st.markdown(
             "\n".join(f"- **{plain(criteria[k].label)}**: {plain(criteria[k].about)}" for k in keys)
         )
-    st.download_button(
-        "Table (CSV)", _plain(found, names).to_csv(index=False), "scoreboard.csv", "text/csv"
-    )
+    written = found.assign(group=found["group"].map(names)).to_csv(index=False)
+    st.download_button("Table (CSV)", written, "scoreboard.csv", "text/csv")
 
 
 def _scored(board: Board) -> pd.DataFrame:
@@ -133,10 +132,6 @@ def _kept(
 def _width(column: pd.Series) -> int:
     """Pixels in which nothing of a column is cut."""
     return 24 + round(6.3 * max(len(str(column.name)), int(column.str.len().max())))
-
-
-def _plain(found: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    return found.assign(group=found["group"].map(names))
 
 
 def wait(look: Lens) -> None:

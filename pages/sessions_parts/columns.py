@@ -68,29 +68,25 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
             select=view.MARKS,
             on_select=focusing.selected(look.modes),
         )
-        _numbers(look, columns)
-
-
-def _numbers(look: Lens, columns: Sequence[Session]) -> None:
-    """A row for each group, under the columns of the picture; its name opens its page."""
-    wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
-    rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
-    widths = [figures.LABEL + INSET, *[wide] * len(columns), rest - INSET + figures.GAP]
-    # Streamlit takes the gap from every column, and gives each the same part of what is left.
-    widths = [width - figures.GAP / len(widths) for width in widths]
-    rows: dict[str, tuple[str, Callable[[Lens, Session], None]]] = {
-        "quality": ("Fit", _fit),
-        "coverage": ("Coverage", _coverage),
-        "traces": ("Chains", _chains),
-        "scoreboard": ("Cost", _cost),
-    }
-    for page, (label, say) in rows.items():
-        places = st.columns(widths, gap="small")
-        with places[0]:
-            link.to(page, label, runs=",".join(look.analysis.run_ids))
-        for place, column in zip(places[1:], columns, strict=False):
-            with place:
-                say(look, column)
+        # A row for each group, under the columns of the picture; its name opens its page.
+        wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
+        rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
+        widths = [figures.LABEL + INSET, *[wide] * len(columns), rest - INSET + figures.GAP]
+        # Streamlit takes the gap from every column, and gives each the same part of what is left.
+        widths = [width - figures.GAP / len(widths) for width in widths]
+        rows: dict[str, tuple[str, Callable[[Lens, Session], None]]] = {
+            "quality": ("Fit", _fit),
+            "coverage": ("Coverage", _coverage),
+            "traces": ("Chains", _chains),
+            "scoreboard": ("Cost", _cost),
+        }
+        for page, (label, say) in rows.items():
+            places = st.columns(widths, gap="small")
+            with places[0]:
+                link.to(page, label, runs=",".join(look.analysis.run_ids))
+            for place, column in zip(places[1:], columns, strict=False):
+                with place:
+                    say(look, column)
 
 
 def _fit(look: Lens, one: Session) -> None:

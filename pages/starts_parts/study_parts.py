@@ -3,8 +3,9 @@
 import streamlit as st
 
 from bnmf_core.figures.initialization import bands, start_errors
+from pages.frame.options import pick_one
 from pages.frame.view import chart
-from pages.frame.words import plain, shown
+from pages.frame.words import plain
 from studies.result import StudyResult
 from studies.transfer.findings import RATIOS, claims, ratios, reference, spread
 from studies.transfer.weight_times import KINDS, LABELS
@@ -16,13 +17,11 @@ WITH_ERRORS = ("process", "source_rank", "transfer_rank")
 
 def ask_scale(name: str) -> str:
     """Whether errors are shown as they are or at the best scale; a quantity of the study."""
-    return st.segmented_control(
+    return pick_one(
         "Errors",
-        list(ERRORS),
-        default="error",
-        required=True,
-        format_func=shown(ERRORS),
-        key=f"{name}_scale",
+        ERRORS,
+        "error",
+        f"{name}_scale",
         help="Starts of different kinds differ in scale, which a solver "
         "corrects at once. The best common scale takes that out of the comparison.",
     )
@@ -93,14 +92,7 @@ def _over_rank(study: StudyResult, which: str, quantity: str, origin: str) -> No
 def _noise(study: StudyResult, origin: str) -> None:
     table = ratios(study)
     kinds = {"iterations": "Iterations", "seconds": "Seconds on one core"}
-    kind = st.segmented_control(
-        "Effort in",
-        list(kinds),
-        default="iterations",
-        required=True,
-        format_func=shown(kinds),
-        key="starts_effort",
-    )
+    kind = pick_one("Effort in", kinds, "iterations", "starts_effort")
     arrival = "arrival" if kind == "iterations" else "arrival_seconds"
     chart(
         bands(

@@ -1,12 +1,11 @@
 """Studies of the other papers, as tables beside the published numbers."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
 from pages.frame import link, view
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from studies.boolean.tables import tables as yes_no
 from studies.result import StudyResult, full
 from studies.rrt import findings as trees
@@ -34,9 +33,7 @@ def chosen() -> str:
     """The key of the study to look at, as the address has it."""
     there = {key: label for key, label in STUDIES.items() if key == COVERAGE or full(key)}
     link.one_of("study", there)
-    key = st.segmented_control(
-        "Paper", list(there), required=True, format_func=shown(there), key=link.key("study")
-    )
+    key = pick_one("Paper", there, key=link.key("study"))
     link.share("study")
     return str(key)
 
@@ -49,7 +46,13 @@ def show(key: str) -> None:
     if key == "rrt":
         _trees(study)
     else:
-        _listed(study, yes_no if key == "boolean" else topics)
+        # Every table of a study, one at a time; the paper's claims first.
+        tables = yes_no if key == "boolean" else topics
+        told = {table["title"]: table for table in tables(study)}
+        title = st.selectbox("Table", list(told), key="study_table_of")
+        table = told[title]
+        rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
+        view.table(rows, title)
     with st.expander("What differs from the publication, and why"):
         for note in study.notes:
             st.markdown(f"- {plain(note)}")
@@ -82,12 +85,3 @@ def _trees(study: StudyResult) -> None:
             f"and, of two or more, quartiles in brackets{published}."
         )
     )
-
-
-def _listed(study: StudyResult, tables: Callable[[StudyResult], list[dict]]) -> None:
-    """Every table of a study, one at a time; the paper's claims first."""
-    told = {table["title"]: table for table in tables(study)}
-    title = st.selectbox("Table", list(told), key="study_table_of")
-    table = told[title]
-    rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
-    view.table(rows, title)

@@ -3,7 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from pages.frame.words import plain, shown
+from pages.frame.options import pick_one
+from pages.frame.words import plain
 from pages.parts import make_study
 from studies.coverage.findings import differences
 from studies.coverage.plan import SHORT
@@ -17,26 +18,20 @@ def choose() -> tuple[StudyResult, str]:
     options = {"full": "Full study", "short": "Short study, made here"}
     if full is None:
         del options["full"]
-    which = st.segmented_control(
+    which = pick_one(
         "Study",
-        list(options),
-        default=next(iter(options)),
-        required=True,
-        format_func=shown(options),
-        key="study_which",
+        options,
+        next(iter(options)),
+        "study_which",
         help="The full study comes with the program and took about an hour; the short one "
         "is made here in about half a minute.",
     )
     if which == "full":
         return full, _origin(full, "Made with python -m studies coverage")
-    short = _short()
-    return short, _origin(short, "Made here")
-
-
-def _short() -> StudyResult:
     plan = SHORT.plan
     words = f"{plan.repetitions} repetitions of {plan.samples} samples of the small problems"
-    return make_study.result(SHORT, f"Make the short study ({words})", "study")
+    short = make_study.result(SHORT, f"Make the short study ({words})", "study")
+    return short, _origin(short, "Made here")
 
 
 def _origin(study: StudyResult, made: str) -> str:

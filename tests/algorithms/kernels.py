@@ -12,6 +12,7 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
+from bnmf_core.explorers import stein_direction
 from bnmf_core.likelihoods import gaussian, gaussian_simplex
 from bnmf_core.samplers import (
     annealed_jump,
@@ -252,7 +253,7 @@ def hmc_kernel(
         for _ in range(times):
             if accept:
                 point = hamiltonian.transition(
-                    density, point, steps, leapfrogs, rng, reflected
+                    density, point, steps, rng, reflected, leapfrogs
                 ).point
             else:
                 momentum = rng.standard_normal(q.shape)
@@ -291,3 +292,20 @@ def metropolis_kernel(support, step=0.35, jacobian=True, accept=True, wall=True)
         return chart.to_factors(point.q)
 
     return Kernel(support, move, move)
+
+
+def stein_discrepancy(positions, scores, dimensions, lengths, exponent) -> float:
+    """S = (1/M²) Σ_ij K_p(x_i, x_j), of which ``discrepancy_gradient`` is the gradient."""
+    M, B, b = positions[0].shape[0], len(positions), exponent
+    bases = stein_direction._bases(positions, lengths)
+    inner = np.sum([s @ s.T for s in scores], axis=0)
+    total = float((inner * np.sum([base**b for base in bases], axis=0)).sum())
+    for x, s, dimension, length, base in zip(
+        positions, scores, dimensions, lengths, bases, strict=True
+    ):
+        mixed = s @ (x - x.mean(axis=0)).T
+        own = np.diagonal(mixed)
+        first = (2 * b / length**2) * base ** (b - 1)
+        across = mixed + mixed.T - own[:, None] - own
+        total += (first * (across - dimension - 2 * (b - 1) * (1 - 1 / base))).sum()
+    return float(total) / (B * M**2)

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from bnmf_core import RunSpec, registry
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
-from bnmf_core.explorers import dsgd, stein_descent, stein_direction, svgd
+from bnmf_core.explorers import dsgd, stein_descent, svgd
 from bnmf_core.explorers.ambient import Ambient, nearest_distributions
 from bnmf_core.posterior.stein import kernel_matrix
 from bnmf_core.runs import engine
 from tests.generated import always
+
+from .kernels import stein_discrepancy
 
 generated = always(60)
 NOISE = {
@@ -64,9 +66,7 @@ def test_downhill_is_the_gradient_of_the_published_discrepancy(case):
 
     def discrepancy(q):
         scores = [part.reshape(5, -1) for part in chart.split(chart.score(problem, q))]
-        return stein_direction.discrepancy(
-            chart.parts(q), scores, chart.dimensions(q), LENGTHS, -0.5
-        )
+        return stein_discrepancy(chart.parts(q), scores, chart.dimensions(q), LENGTHS, -0.5)
 
     downhill, rng, h = (
         dsgd.downhill(problem, chart, q, LENGTHS, -0.5),

@@ -254,7 +254,7 @@ def by_hmc(A, W, X, rng, jacobian=True):
     point = hamiltonian.Point(q, *density(q))
     for _ in range(6):
         steps = np.full(CHAINS, 0.3)
-        point = hamiltonian.transition(density, point, steps, 6, rng).point
+        point = hamiltonian.transition(density, point, steps, rng, count=6).point
     return chart.to_factors(point.q)
 
 

@@ -19,7 +19,7 @@ from bnmf_core.posterior import places, stein
 from bnmf_core.runs import engine
 from bnmf_core.solvers import solution
 
-from .kernels import make_problem
+from .kernels import make_problem, stein_discrepancy
 
 pytestmark = pytest.mark.slow
 
@@ -73,9 +73,7 @@ def case(model, m=5, shape=(4, 3, 2), seed=0):
 def discrepancy(problem, chart, q, lengths=LENGTHS, exponent=-0.5) -> float:
     q = chart.settled(q)
     scores = [part.reshape(q.shape[0], -1) for part in chart.split(chart.score(problem, q))]
-    return stein_direction.discrepancy(
-        chart.parts(q), scores, chart.dimensions(q), lengths, exponent
-    )
+    return stein_discrepancy(chart.parts(q), scores, chart.dimensions(q), lengths, exponent)
 
 
 def free_direction(chart, q, rng) -> np.ndarray:

@@ -16,8 +16,6 @@ from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.downstream import Scores
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
-from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.groups import groups_found
 from bnmf_core.runs.runner import JobRunner
@@ -48,12 +46,6 @@ def board(tmp_path_factory):
 @pytest.fixture(scope="module")
 def values(board):
     return scoreboard.scores(board).set_index(["criterion", "run"])["value"]
-
-
-def distances_of(board) -> np.ndarray:
-    """Distances of all members, one pair after the other."""
-    members = board.comparison.factors(np.arange(len(board.comparison.members)))
-    return pairwise(*members, DISTANCES[board.metric])
 
 
 def test_every_criterion_has_a_page_and_says_what_it_is():

@@ -13,6 +13,7 @@ from bnmf_core.evidence.paths import why_not
 from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import planning
 from bnmf_core.samplers.coordinates import coordinates
+from tests.slopes import by_complex_step
 
 PRIORS = tuple(boolean.PRIORS)
 LOG_DENSITY = {  # as complex functions, so that a complex step tells their slope
@@ -21,7 +22,6 @@ LOG_DENSITY = {  # as complex functions, so that a complex step tells their slop
     "laplace": lambda x: -x / 2,
     "beta": lambda x: -0.5 * np.log(x) - 0.5 * np.log(1 - x),
 }
-STEP = 1e-30
 
 
 def table(D=5, N=4, seed=0, gaps=True) -> Dataset:
@@ -47,15 +47,6 @@ def plain_log_joint(problem, A, W):
     else:
         fit = -squared / (2 * settings.sigma**2)
     return fit + LOG_DENSITY[settings.prior](A).sum() + LOG_DENSITY[settings.prior](W).sum()
-
-
-def by_complex_step(function, F):
-    slope = np.empty(F.shape)
-    for place in np.ndindex(F.shape):
-        moved = F.astype(complex)
-        moved[place] += 1j * STEP
-        slope[place] = function(moved).imag / STEP
-    return slope
 
 
 def inside(problem, seed=1):

@@ -11,7 +11,6 @@ from bnmf_core.boolean.thresholds import (
     PAPER_GRID,
     best_thresholds,
     errors_at,
-    threshold_roc,
     two_thresholds,
 )
 from bnmf_core.core.errors import DataError
@@ -79,16 +78,6 @@ def test_the_best_thresholds_need_not_be_an_interval():
 def test_neighbouring_best_stretches_are_one():
     thresholds, errors = np.array([0.0, 0.2, 0.4]), np.array([5, 3, 3])
     assert best_thresholds(thresholds, errors) == [(0.2, np.inf)]
-
-
-def test_rates_are_those_of_the_binarized_product():
-    A, W, X, mask = random_case(2)
-    thresholds, false_positive, true_positive = threshold_roc(A, W, X, mask)
-    for tau, wrong, right in zip(thresholds, false_positive, true_positive, strict=True):
-        on = boolean_product(A > tau, W > tau)[mask]
-        assert wrong == pytest.approx(on[X[mask] == 0].mean())
-        assert right == pytest.approx(on[X[mask] == 1].mean())
-    assert (np.diff(false_positive) <= 0).all() and (np.diff(true_positive) <= 0).all()
 
 
 def test_two_thresholds_agree_with_one_where_they_are_the_same():

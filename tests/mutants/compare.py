@@ -77,11 +77,11 @@ MUTANTS = (
     Mutant(
         "folds: the scaler has seen the observations that are judged",
         "compare/downstream.py",
-        "    model = classifier().fit(features[train], codes[train])\n"
-        "    return model.predict_proba(features[test])",
-        "    scaled = preprocessing.StandardScaler().fit_transform(features)\n"
-        "    model = classifier()[-1].fit(scaled[train], codes[train])\n"
-        "    return model.predict_proba(scaled[test])",
+        "            model = classifier().fit(features[train], plan.codes[train])\n"
+        "            told.append(model.predict_proba(features[test]))",
+        "            scaled = preprocessing.StandardScaler().fit_transform(features)\n"
+        "            model = classifier()[-1].fit(scaled[train], plan.codes[train])\n"
+        "            told.append(model.predict_proba(scaled[test]))",
         "tests/compare/test_downstream.py",
     ),
     Mutant(

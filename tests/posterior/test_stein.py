@@ -345,9 +345,10 @@ def test_lengths_that_do_not_tell_particles_apart_are_said(model):
     particles, _ = case(model, 30)
     for form in FORMS:
         suggested = stein.suggested_lengths(particles, form)
-        sentence = stein.lengths_sentence(particles, form, *suggested)
+        products = stein.Products.of(places.positions(particles, form))
+        sentence = products.sentence(*suggested)
         assert sentence == "Both length scales distinguish the factorizations."
-        sentence = stein.lengths_sentence(particles, form, 1e-6, 1e6)
+        sentence = products.sentence(1e-6, 1e6)
         assert "c_A = 1e-06 vanishes" in sentence and "c_W = 1e+06 saturates" in sentence
         assert f"{suggested[0]:.3g} for A and {suggested[1]:.3g} for W" in sentence
 

@@ -46,14 +46,6 @@ def test_retraction_gives_columns_of_length_one(rank, seed, size):
     np.testing.assert_allclose(lengths, 1.0, rtol=0, atol=1e-14)
 
 
-@given(ranks, numbers)
-def test_a_tangent_is_orthogonal_to_every_column_and_stays(rank, seed):
-    Q, V = points(rank, seed)
-    along = oblique.tangent(Q, V)
-    np.testing.assert_allclose(np.sum(Q * along, axis=0), 0.0, atol=1e-14)
-    np.testing.assert_allclose(oblique.tangent(Q, along), along, atol=1e-14)
-
-
 @given(ranks.filter(lambda rank: rank > 1), numbers, some.floats(1e-3, 1.0), some.floats(0, 0.3))
 def test_a_path_approaches_its_target_with_every_step(rank, seed, step, growth):
     Q, target = points(rank, seed)

@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.compare.coverage import largest_so_far
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.compare.projection import place, project, simplex_projection
@@ -69,14 +68,6 @@ def test_landmarks_keep_euclidean_positions_and_place_others_among_them():
     placed = place(apart[:, few], apart[np.ix_(few, few)])
     np.testing.assert_allclose(cdist(placed, placed), apart, atol=1e-9)
     assert not place(np.zeros((3, 2)), np.zeros((2, 2))).any()
-
-
-def test_the_largest_distance_so_far_is_that_of_the_first_ones():
-    apart = pairwise(
-        np.random.default_rng(0).random((9, 5, 2)), np.ones((9, 2, 3)), DISTANCES["max_angle"]
-    )
-    expected = [apart[:k, :k].max() for k in range(1, 10)]
-    np.testing.assert_array_equal(largest_so_far(apart), expected)
 
 
 def test_the_map_holds_nodes_particles_and_known_factorizations(both):

@@ -1,6 +1,7 @@
 """Coordinate descent on the Kullback–Leibler divergence: what it reaches, and what it leaves."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from bnmf_core.solvers import SOLVERS, second_order, usual_solver
 from bnmf_core.solvers import coordinate_descent as descent
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.coordinate_kernels import improve
-from bnmf_core.solvers.solution import Stopping, random_start
+from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.ties import Ties, start_tied
+from tests.solvers import solving
+from tests.solvers.solving import USUAL, started
 
-USUAL = Stopping(10_000, None)
+solved = partial(solving.solved, solver=descent.SOLVER)
 KINDS = ("dense", "sparse", "dense with zeros", "gaps")
 
 
@@ -34,19 +37,6 @@ def counts(kind="sparse", D=40, N=60, R=3, seed=0, level=None) -> Dataset:
     X = rng.poisson(level * mean).astype(float)
     data = Dataset.from_array(sparse.csc_array(X) if kind == "sparse" else X, name="counts")
     return hide_entries(data, 0.2, np.random.default_rng(1)) if kind == "gaps" else data
-
-
-def started(problem, count, seed=0):
-    rng = np.random.default_rng(seed)
-    pairs = [random_start(problem.dataset, problem.rank, rng) for _ in range(count)]
-    return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
-
-
-def solved(problem, A, W, stopping=USUAL, solver=descent.SOLVER):
-    state = solver.start(problem, A, W)
-    while state.active.any():
-        state = solver.advance(problem, state, stopping)
-    return state
 
 
 def divergence(data: Dataset, A, W) -> float:

@@ -16,16 +16,16 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.likelihoods import MODELS, itakura_saito, kullback_leibler
 from bnmf_core.runs import engine
 from bnmf_core.solvers import SOLVERS, second_order
-from bnmf_core.solvers.solution import Stopping, random_start, solve_with, start_full
+from bnmf_core.solvers.solution import Stopping, solve_with, start_full
 from bnmf_core.solvers.ties import Ties, start_tied
 from bnmf_core.solvers.weights import weights_given
 from tests.package.bnmf_example import smooth_laplace
+from tests.solvers.solving import solved, started
 
 LOSSES = {
     loss.key: loss
     for loss in (SQUARED_ERROR, kullback_leibler.LOSS, itakura_saito.LOSS, smooth_laplace.LOSS)
 }
-USUAL = Stopping(10_000, None)
 TO_THE_END = Stopping(20_000, None, movement=0.01, kkt=1e-6, gain=1e-8)
 
 
@@ -33,19 +33,6 @@ def counts(D=30, N=40, R=3, seed=0) -> Dataset:
     rng = np.random.default_rng(seed)
     mean = rng.gamma(0.7, 1.0, (D, R)) @ rng.gamma(0.7, 1.0, (R, N))
     return Dataset.from_array(rng.poisson(20 * mean) + 1.0, name="counts")
-
-
-def started(problem, count, seed=0):
-    rng = np.random.default_rng(seed)
-    pairs = [random_start(problem.dataset, problem.rank, rng) for _ in range(count)]
-    return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
-
-
-def solved(problem, A, W, stopping=USUAL, solver=second_order.SOLVER):
-    state = solver.start(problem, A, W)
-    while state.active.any():
-        state = solver.advance(problem, state, stopping)
-    return state
 
 
 @pytest.mark.parametrize("key", LOSSES)

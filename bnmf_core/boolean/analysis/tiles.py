@@ -15,7 +15,6 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.boolean.distances import HALF, jaccard_costs, tiles
 from bnmf_core.boolean.thresholds import (
     SAME_TILE,
-    Doubt,
     doubt_of_cells,
     doubt_of_entries,
     doubt_of_tiles,
@@ -188,7 +187,10 @@ def _of_run(
     weights = members["weight"].to_numpy()
     all_A, all_W = comparison.factors(rows)
     sampled = members["algorithm"].iloc[0] in comparison.samplers
-    inside = _most_probable_chain(members) if sampled else np.arange(len(members))
+    inside = np.arange(len(members))
+    if sampled:  # of the chain whose states have the highest log joint on average
+        most_probable = members.groupby("chain")["log_joint"].mean().idxmax()
+        inside = np.flatnonzero(members["chain"] == most_probable)
     height = members["log_joint"].to_numpy()[inside]
     best, counted = int(np.nanargmax(height)), weights[inside]
     A, W = all_A[inside], all_W[inside]
@@ -202,6 +204,7 @@ def _of_run(
     of_A, of_W = doubt_of_entries(A, counted), doubt_of_entries(W, counted)
     basis, of_columns = (of_A.mean, of_W.mean) if sampled else (A[best], W[best])
     cells = doubt_of_cells(all_A, all_W, weights)
+    parts = {"mean": cells.mean, "uncertainty": cells.uncertainty, "ambiguity": cells.ambiguity}
     arrays = {
         "A": basis,
         "W": of_columns,
@@ -212,18 +215,11 @@ def _of_run(
         "gradient_A": gradient_A,
         "gradient_W": gradient_W,
         "on": probability_on(all_A, all_W, HALF, weights),
-    } | _single(cells)
+    } | {name: values.astype(np.float32) for name, values in parts.items()}
     for name, X in against.items():
         arrays[f"at_{name}"], arrays[f"errors_{name}"] = threshold_curve(basis, of_columns, X)
         arrays[f"pairs_{name}"] = two_thresholds(basis, of_columns, X)
     return arrays, _table(basis, of_columns, all_A, all_W, weights, against["seen"])
-
-
-def _most_probable_chain(members: pd.DataFrame) -> np.ndarray:
-    """Rows of the chain whose states have the highest log joint on average."""
-    chains = members["chain"].to_numpy()
-    height = members.groupby("chain")["log_joint"].mean()
-    return np.flatnonzero(chains == height.idxmax())
 
 
 def _slopes(
@@ -261,12 +257,6 @@ def _order(A: np.ndarray, W: np.ndarray, best: int) -> np.ndarray:
     )
 
 
-def _single(cells: Doubt) -> dict[str, np.ndarray]:
-    """The cells' numbers in single precision, as they are only shown."""
-    parts = {"mean": cells.mean, "uncertainty": cells.uncertainty, "ambiguity": cells.ambiguity}
-    return {name: values.astype(np.float32) for name, values in parts.items()}
-
-
 def _table(
     reference_A: np.ndarray,
     reference_W: np.ndarray,
@@ -289,7 +279,15 @@ def _table(
     surely = np.argsort(
         log10_noise_chance(rows, columns, ones, seen, X.shape, density), kind="stable"
     )
-    own, own_ones, own_seen = _own(on_A, on_W, X, surely)
+    # Of every tile (R,): its cells that no tile before it in the order holds, ones, seen ones.
+    taken = np.zeros(X.shape, dtype=bool)
+    found = np.zeros((3, surely.size))
+    for tile in surely:
+        cells = np.outer(on_A[:, tile], on_W[tile])
+        alone = X[cells & ~taken]
+        found[:, tile] = alone.size, np.nansum(alone), (~np.isnan(alone)).sum()
+        taken |= cells
+    own, own_ones, own_seen = found[0].astype(int), found[1], found[2]
     return pd.DataFrame(
         {
             "tile": np.arange(rows.size),
@@ -304,20 +302,6 @@ def _table(
             "noise": log10_noise_chance(rows, columns, own_ones, own_seen, X.shape, density),
         }
     )
-
-
-def _own(
-    on_A: np.ndarray, on_W: np.ndarray, X: np.ndarray, order: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every tile (R,): its cells that no tile before it in the order holds, ones, seen ones."""
-    taken = np.zeros(X.shape, dtype=bool)
-    found = np.zeros((3, order.size))
-    for tile in order:
-        cells = np.outer(on_A[:, tile], on_W[tile])
-        alone = X[cells & ~taken]
-        found[:, tile] = alone.size, np.nansum(alone), (~np.isnan(alone)).sum()
-        taken |= cells
-    return found[0].astype(int), found[1], found[2]
 
 
 STAGE = Stage(

@@ -32,7 +32,8 @@ def threshold_chart(
     """
     figure = Sketch()
     for number, (name, (at, errors)) in enumerate(curves.items()):
-        kept = _kept(errors)
+        step = max(1, -(-errors.size // MOST_POINTS))
+        kept = np.union1d(np.arange(0, errors.size, step), [int(errors.argmin()), errors.size - 1])
         figure.add_scatter(
             x=np.append(at[kept], 1.0),
             y=np.append(errors[kept], errors[kept][-1]),
@@ -76,12 +77,6 @@ def pair_chart(errors: np.ndarray, grid: np.ndarray) -> go.Figure:
     figure.update_xaxes(title="threshold for observations (W)")
     figure.update_yaxes(title="threshold for features (A)")
     return layout(figure, "Wrong cells with two thresholds", height=400)
-
-
-def _kept(errors: np.ndarray) -> np.ndarray:
-    """Steps that are drawn: an even part of many, and the best of all."""
-    step = max(1, -(-errors.size // MOST_POINTS))
-    return np.union1d(np.arange(0, errors.size, step), [int(errors.argmin()), errors.size - 1])
 
 
 BINS = 50

@@ -1,7 +1,7 @@
 """How different, how widely spread and how good factorizations are."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -47,20 +47,8 @@ def find_distance(metric: str) -> Distance:
     return DISTANCES[metric]
 
 
-class Factorizations(Protocol):
-    """Anything with A and W of M factorizations, such as Particles."""
-
-    @property
-    def A(self) -> np.ndarray:
-        """(M, D, R)."""
-
-    @property
-    def W(self) -> np.ndarray:
-        """(M, R, N)."""
-
-
 def distances(
-    particles: Factorizations,
+    particles: Any,
     metric: str = "max_angle",
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,

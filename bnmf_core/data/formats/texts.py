@@ -47,7 +47,11 @@ class _Texts(NamedTuple):
 
 def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
     if content.startswith(ZIP):
-        found = _from_zip(content, limit_bytes)
+        with open_archive(content, limit_bytes) as archive:
+            entries = [entry for entry in archive.infolist() if _is_text(entry.filename)]
+            held = [member(archive, entry) for entry in entries]
+        texts = [data.decode(find_encoding(data)[0], "replace") if data else "" for data in held]
+        found = _Texts(texts, *names_and_folders([entry.filename for entry in entries]))
     else:
         found = _from_table(content, settings)
     chosen = {key: pick(settings, key, *offered) for key, offered in OFFERS.items()}
@@ -93,14 +97,6 @@ def _counted(texts: Sequence[str], chosen: Mapping[str, Any]) -> tuple[Any, list
             f"and in at most {chosen['largest_part_of_texts']:.0%} of them; change these settings."
         ) from error
     return matrix.tocsc(), vectorizer.get_feature_names_out().tolist()
-
-
-def _from_zip(content: bytes, limit_bytes: int) -> _Texts:
-    with open_archive(content, limit_bytes) as archive:
-        entries = [entry for entry in archive.infolist() if _is_text(entry.filename)]
-        held = [member(archive, entry) for entry in entries]
-    texts = [data.decode(find_encoding(data)[0], "replace") if data else "" for data in held]
-    return _Texts(texts, *names_and_folders([entry.filename for entry in entries]))
 
 
 def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:

@@ -34,7 +34,7 @@ def tree_map(
         traces = []
         for run_id, style in styles.items():
             rows = np.flatnonzero(((points["run"] == run_id) & (when <= moment)).to_numpy())
-            if not _is_tree(points, run_id):
+            if not points.loc[points["run"] == run_id, "tree"].any():
                 traces.append(_particles(position, rows, points, style))
                 continue
             parents = points["parent_row"].to_numpy()[rows]
@@ -243,10 +243,6 @@ def _pace(milliseconds: int, mode: str = "afterall") -> dict[str, object]:
         "fromcurrent": True,
         "mode": mode,
     }
-
-
-def _is_tree(points: pd.DataFrame, run_id: str) -> bool:
-    return bool(points.loc[points["run"] == run_id, "tree"].any())
 
 
 def _small(values: np.ndarray) -> np.ndarray:

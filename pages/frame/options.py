@@ -1,0 +1,28 @@
+"""One of several options, side by side."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.frame.words import shown
+
+
+def pick_one(
+    label: str,
+    labels: Mapping[Any, str],
+    default: Any = None,
+    key: str | None = None,
+    place: Any = st,
+    **further: Any,
+) -> Any:
+    """The option that is chosen, a key of ``labels``; ``further`` is given to Streamlit."""
+    return place.segmented_control(
+        label,
+        list(labels),
+        default=default,
+        required=True,
+        format_func=shown(labels),
+        key=key,
+        **further,
+    )

@@ -159,8 +159,9 @@ def planted_tables(study: StudyResult) -> Iterator[Table]:
 def summary(study: StudyResult, part: str) -> str:
     """How the data of a part are made or chosen, and how they are studied."""
     usual = RankQuestion.most_modes
-    factor = usual / min(usual, study.settings["modes"])
-    numbers = {"page_modes": usual, "factor": factor, "made": len(planted(study))}
+    factor = usual / min(usual, study.settings["weighed"])
+    numbers = {"page_modes": usual, "page_restarts": RankQuestion.restarts, "factor": factor}
+    numbers["made"] = len(planted(study))
     return str(WORDS["parts"][part]["summary"].format(**study.settings | numbers))
 
 

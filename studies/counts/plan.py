@@ -42,10 +42,11 @@ class CountsPlan:
     counts: float = 2000.0
     ratio: float = 3.0
     around: int = 2
-    modes: int = 2
+    weighed: int = 1
     compared: int = 1
     most: int = 8
     published: int = 5
+    modes: int = 2
     topics: tuple[int, ...] = (8, 16)
     terms: int = 1000
     documents: int = 2500

@@ -31,14 +31,15 @@ class Planted:
     Attributes
     ----------
     counts : of a column on average. ratio : mean ratio of variance to mean of the dispersed ones.
-    around : ranks tried below and above the planted one. modes : of so many the evidence is summed.
+    around : ranks tried below and above the planted one.
+    weighed : modes of a rank whose evidence is summed, at most.
     compared : repetitions in which the other noise has its evidence, too.
     """
 
     counts: float
     ratio: float
     around: int
-    modes: int
+    weighed: int
     compared: int
     seed: int
 
@@ -68,7 +69,7 @@ def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str,
     began = time.process_time()
     tried = range(max(1, rank - plan.around), rank + plan.around + 1)
     study = rank_study(
-        data, tried, model=noise, most_modes=plan.modes, rng=np.random.default_rng(plan.seed)
+        data, tried, model=noise, most_modes=plan.weighed, rng=np.random.default_rng(plan.seed)
     )
     found = recommend(study)
     rows = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
@@ -76,7 +77,7 @@ def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str,
     if repetition < plan.compared:
         other = NOISES[1 - NOISES.index(noise)]
         rng = np.random.default_rng(plan.seed)
-        beside = rank_study(data, [found.rank], model=other, most_modes=plan.modes, rng=rng)
+        beside = rank_study(data, [found.rank], model=other, most_modes=plan.weighed, rng=rng)
         ours = study.table.set_index("rank")["log_evidence"][found.rank]
         rows.append(("lead", 0, float(ours - beside.table["log_evidence"].iloc[0])))
     return {"rows": [list(row) for row in rows], "reason": found.reason}

@@ -91,7 +91,7 @@ def signatures_answer(study: StudyResult) -> str:
         chosen.append(SIGNATURES["chosen"].format(label=label, grade=grade, rank=rank) + edge)
     ratio = float(values[models[0], "variation"])
     beyond = SIGNATURES["variation" if ratio > BEYOND_POISSON else "within"]
-    parts = ["; ".join(chosen) + ".", beyond.format(ratio=ratio)]
+    parts = ["; ".join(chosen) + ".", beyond.format(ratio=ratio), *_noise(study)]
     known = bases(study)
     if OURS in known:
         shown = published(known[OURS][0])
@@ -113,6 +113,18 @@ def signatures_answer(study: StudyResult) -> str:
             parts.append(SIGNATURES["turned"].format(parts=", ".join(angles)))
     one = concentration(sparse.csc_array(genomes().dense()))
     return SIGNATURES["answer"].format(parts=" ".join([*parts, SIGNATURES["why"].format(**one)]))
+
+
+def _noise(study: StudyResult) -> Iterator[str]:
+    """The noise with the largest evidence of all, and by how much."""
+    rows = part_of(study, "signatures").query("quantity == 'log_evidence'")
+    best = rows.groupby("problem")["value"].max().sort_values(ascending=False)
+    if len(best) > 1:
+        leads = ", ".join(
+            SIGNATURES["lead"].format(label=study.labels[model], nats=best.iloc[0] - value)
+            for model, value in best.iloc[1:].items()
+        )
+        yield SIGNATURES["noise"].format(label=study.labels[best.index[0]], leads=leads)
 
 
 def signatures_tables(study: StudyResult) -> Iterator[Table]:

@@ -18,7 +18,7 @@ from studies.counts.report import REPORT
 from studies.counts.topics import CORPORA, Topics
 from studies.result import StudyResult, full, values_of
 
-PLANTED = Planted(counts=2000.0, ratio=3.0, around=1, modes=1, compared=0, seed=0)
+PLANTED = Planted(counts=2000.0, ratio=3.0, around=1, weighed=1, compared=0, seed=0)
 FEW = Topics(terms=12, documents=80, restarts=3, words=3, few=10, few_rank=1, seed=0)
 OPEN, LEANING, CLEAR = range(3)
 

@@ -262,7 +262,7 @@ def topics_tables(study: StudyResult) -> Iterator[Table]:
             for k, (a, b) in enumerate(zip(ours, others, strict=True), 1)
         ]
         title = TOPICS["tables"]["words"].format(
-            corpus=study.labels[key], rank=rank, words=study.settings["words"], model=""
+            corpus=study.labels[key], rank=rank, words=study.settings["words"]
         )
         yield {
             "title": title,

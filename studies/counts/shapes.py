@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse
 
 from bnmf_core.evidence.variation import BEYOND_POISSON
 from studies.counts.findings import Table, part_of
@@ -19,6 +19,7 @@ SIGNATURES = WORDS["signatures"]
 # A component has a published shape where its share is so many times that of a uniform distribution,
 # or where it overlaps that by so much.
 TIMES, EVEN = 5.0, 0.75
+TINY = 1e-12
 # The model whose components are compared with what is published.
 OURS = "poisson"
 SHARES = {"A": "cpg", "B": "tct", "E": "tcg"}
@@ -44,35 +45,34 @@ def bases(study: StudyResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def published(A: np.ndarray) -> list[Shape]:
-    """The published signatures A to E, and whether a component of A (96, R) has the shape of each.
+    """The published signatures A to E, each with a component of its own of A (96, R).
 
-    A, B, D and E are the components with the largest share each; C is one of the rest.
+    A, B and E have the components at which the product of their shares is largest, D the most even
+    one of the others, C the one of the rest with the most C>T.
     """
     of_each, usual = shapes(A), shapes(np.full((A.shape[0], 1), 1.0 / A.shape[0]))
-    found = {}
-    for name, key in SHARES.items():
-        best = int(of_each[key].argmax())
-        times, share = float(of_each[key][best] / usual[key][0]), float(of_each[key][best])
-        numbers = SIGNATURES["rules"][name].format(times=times, share=share)
-        found[name] = Shape(name, best, times >= TIMES, numbers)
-    best = int(of_each["even"].argmax())
-    share = float(of_each["even"][best])
-    numbers = SIGNATURES["rules"]["D"].format(share=share)
-    found["D"] = Shape("D", best, share >= EVEN, numbers)
-    rest = [r for r in range(A.shape[1]) if r not in {one.component for one in found.values()}]
+    times = np.array([of_each[key] / usual[key] for key in SHARES.values()])
+    named, chosen = optimize.linear_sum_assignment(-np.log(times + TINY))
+    found = [
+        _shape(name, r, times[k, r] >= TIMES, times=times[k, r], share=of_each[key][r])
+        for k, r, (name, key) in zip(named, chosen, SHARES.items(), strict=False)
+    ]
+    rest = [r for r in range(A.shape[1]) if r not in chosen]
     if rest:
-        best = max(rest, key=lambda r: of_each["ct"][r])
-        first = of_each["kinds"][best]
-        numbers = SIGNATURES["rules"]["C"].format(share=of_each["ct"][best], first=first)
-        found["C"] = Shape("C", best, first == "C>T", numbers)
-    return [found[name] for name in sorted(found)]
+        even = max(rest, key=lambda r: of_each["even"][r])
+        share = of_each["even"][even]
+        found.append(_shape("D", even, share >= EVEN, share=share))
+        rest.remove(even)
+    if rest:
+        most = max(rest, key=lambda r: of_each["ct"][r])
+        kind = of_each["kinds"][most]
+        found.append(_shape("C", most, kind == "C>T", share=of_each["ct"][most], first=kind))
+    return sorted(found, key=lambda one: one.name)
 
 
-def apart(found: list[Shape]) -> list[str]:
-    """Names of the published signatures that have a component of their own."""
-    good = [one for one in found if one.found]
-    held = [one.component for one in good]
-    return [one.name for one in good if held.count(one.component) == 1]
+def _shape(name: str, component: int, found: bool, **numbers: object) -> Shape:
+    words = SIGNATURES["rules"][name].format_map(numbers)
+    return Shape(name, int(component), bool(found), words)
 
 
 def signatures_answer(study: StudyResult) -> str:
@@ -95,7 +95,7 @@ def signatures_answer(study: StudyResult) -> str:
     known = bases(study)
     if OURS in known:
         shown = published(known[OURS][0])
-        own = apart(shown)
+        own = [one.name for one in shown if one.found]
         lacking = ", ".join(name for name in SIGNATURES["shapes"] if name not in own)
         missing = SIGNATURES["missing"].format(names=lacking) if lacking else ""
         numbers = {"rank": study.settings["published"], "all": len(SIGNATURES["shapes"])}
@@ -139,14 +139,13 @@ def signatures_tables(study: StudyResult) -> Iterator[Table]:
         return
     A, parts = known[OURS]
     shown = published(A)
-    own = apart(shown)
     title = titles["shapes"].format(rank=rank, times=TIMES, even=EVEN)
     table = [
         (
             one.name,
             SIGNATURES["shapes"][one.name],
             one.component + 1,
-            "yes" if one.name in own else "no",
+            "yes" if one.found else "no",
             one.numbers,
         )
         for one in shown

@@ -27,7 +27,7 @@ from bnmf_core.likelihoods import MODELS
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 6
+VERSION = 7
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
@@ -194,11 +194,10 @@ def read(folder: Path) -> RankStudy:
             for key, values in plain["criteria"].items()
         }
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
-        # Not known of studies made before.
-        uneven, told = plain.get("grows", False), plain.get("of_noise", {})
-        of_noise = {model: RankEvidence(**values) for model, values in told.items()}
-        said = plain["noise"], plain["prior"]
-        return RankStudy(table, criteria, *said, best, plain["counts"], uneven, of_noise)
+        noises = plain["of_noise"].items()
+        of_noise = {model: RankEvidence(**values) for model, values in noises}
+        said, uneven = (plain["noise"], plain["prior"]), (plain["counts"], plain["grows"])
+        return RankStudy(table, criteria, *said, best, *uneven, of_noise)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 

@@ -154,7 +154,7 @@ def rank_study(
     work, cache = Work(rng, executor, stopped, on_progress), Cache(keep)
     problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma, noise) for rank in tried}
     sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
-    loss = problems[tried[0]].loss
+    loss = problems[_middle(tried)].loss
     # Each part draws from a generator of its own, whether or not those before it were kept.
     found, hidden, each = {}, [], 1.0 / len(tried)
     part = work.part_of(RESTARTS_TAKE)
@@ -170,7 +170,7 @@ def rank_study(
     for i, rank in enumerate(tried):
         draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
         share = part.part_of(each)
-        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], draws, share)
+        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], loss, draws, share)
         hidden.append(arrays["f"])
     part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
     levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": NO_SIZE}
@@ -250,9 +250,9 @@ def so_far(
         hidden.append(of_rank["f"])
     if not rows:
         return None
-    loss = MODELS[model].loss(MODELS[model].Settings())
-    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), dataset, loss)
-    why = why_no_evidence(_problem(dataset, MODELS[model], 1, None, None))
+    middle = _problem(dataset, MODELS[model], _middle(sorted(set(ranks))), None, None)
+    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), dataset, middle.loss)
+    why = why_no_evidence(middle)
     unknown = {
         key: Criterion(label, "", None, (), False, "", why * (key == "evidence"))
         for key, label in criteria.LABELS.items()
@@ -312,20 +312,30 @@ def _row_of(rank: int) -> str:
     return f"rank-{rank}"
 
 
+def _middle(ranks: Sequence[int]) -> int:
+    # The rank whose loss measures hidden entries at all ranks. The dispersion of counts depends on
+    # the rank, and losses at different dispersions cannot be compared.
+    return ranks[len(ranks) // 2]
+
+
 def _hidden(
-    problem: Problem, draws: Sequence[tuple[Block, np.random.Generator]], work: Work
+    problem: Problem, loss: Loss, draws: Sequence[tuple[Block, np.random.Generator]], work: Work
 ) -> dict[str, np.ndarray]:
     """Losses ``f`` on blocks left out, (blocks,); each with its generator."""
-    arguments = [(problem, block, generator) for block, generator in draws]
+    arguments = [(problem, loss, block, generator) for block, generator in draws]
     return {"f": np.array(work.make(1.0, _error_or_nan, arguments))}
 
 
 def _error_or_nan(
-    problem: Problem, block: Block, rng: np.random.Generator, stopped: Stopped = never
+    problem: Problem,
+    loss: Loss,
+    block: Block,
+    rng: np.random.Generator,
+    stopped: Stopped = never,
 ) -> float:
     """NaN where what is retained is too small, or has lines of which nothing was seen."""
     try:
-        return held_out_error(problem.dataset, block, problem.rank, rng, stopped, problem.loss)
+        return held_out_error(problem.dataset, block, problem.rank, rng, stopped, loss)
     except Cancelled:
         raise
     except (DataError, RunError):

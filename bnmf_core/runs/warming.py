@@ -12,7 +12,11 @@ from pathlib import Path
 
 import numba
 
+from bnmf_core.core.model import given
+from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.data.kinds import Kind
 from bnmf_core.numerics.compiling import listen
+from bnmf_core.registry import model_for
 from bnmf_core.runs.examples import EXAMPLES
 from bnmf_core.runs.launch import preset
 from bnmf_core.runs.runner import JobRunner
@@ -23,10 +27,10 @@ PATIENCE = 600.0
 PARTICLES, CHAIN = 4, {"chains": 4, "longest": 100}
 # Examples, the one that most begin with first, models, and stages of the analysis; none: every one.
 MADE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("digits", "gaussian", ("structure",)),
-    ("two_solutions", "gaussian", ()),
-    ("newsgroups", "gaussian", ("structure",)),
-    ("signatures", "poisson", ("structure", "resampling")),
+    ("digits", USUAL_MODEL, ("structure",)),
+    ("two_solutions", USUAL_MODEL, ()),
+    ("newsgroups", USUAL_MODEL, ("structure",)),
+    ("signatures", given(model_for(Kind.COUNTS)).key, ("structure", "resampling")),
 )
 
 

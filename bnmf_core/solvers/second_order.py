@@ -29,9 +29,9 @@ from bnmf_core.solvers.stationarity import kkt_distance, turned
 from bnmf_core.solvers.ties import TiedSolution
 
 # Part of the gradient that conjugate gradients may leave, and products with the Hessian for one
-# direction, at most: on the way (or a quarter of those before), and for the certificate.
+# direction, at most: on the way (or a tenth of those before), and for the certificate.
 ACCURACY, SURE = 0.1, 0.01
-PRODUCTS, SURE_PRODUCTS = 30, 300
+PRODUCTS, TENTH, SURE_PRODUCTS = 30, 10, 300
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
 CAUTION = 3.0
 # A predicted gain of so many times what is allowed is worth an accurate look.
@@ -44,7 +44,7 @@ STUCK = 1e-12
 # more than this part of what may be left.
 CONFIRMED, NOTHING = 10, 1e-4
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
-PATIENCE = 20
+PATIENCE = 8
 # What a product with the Hessian takes, in evaluations of the gradient.
 PRODUCT = 1.5
 # Products that a typical factorization takes.
@@ -167,15 +167,13 @@ def _round(
     stuck = radius <= STUCK * size  # no step has lowered it
     iterations = solution.iterations[chosen] + 1
     left = np.maximum(stopping.max_iterations - iterations, 0)
-    allowed = np.minimum(left, np.maximum(PRODUCTS, iterations // 4))
+    allowed = np.minimum(left, np.maximum(PRODUCTS, iterations // TENTH))
     towards = _direction(view, x, g, c, radius, ACCURACY, allowed)
     iterations += towards.products
     gain, movement = np.full((2, chosen.size), np.nan)
     if stopping.tolerance is None:
         left = np.maximum(stopping.max_iterations - iterations, 0)
-        # In a long flat valley no direction on the way is solved.
-        near = towards.solved | ((allowed >= SURE_PRODUCTS) & (kkt <= stopping.kkt))
-        near &= towards.promised * objective.nats(f) <= NEAR * stopping.gain
+        near = towards.solved & (towards.promised * objective.nats(f) <= NEAR * stopping.gain)
         some = np.flatnonzero((near | stuck) & (left > 0))
         iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
         gain *= objective.nats(f)

@@ -5,6 +5,7 @@ ELBOs fit unit columns of TF-IDF weights (see ``published/rrt.json``), which is 
 """
 
 import gzip
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +27,34 @@ POST_HEADER, CLASS_HEADER = 3, 4
 
 def posts(data: Path) -> Dataset:
     """The posts of ``GROUPS`` by the 813 most frequent terms that are no stop words."""
+    return _weighted(*counted_posts(data, POST_TERMS, GROUPS), "20 Newsgroups")
+
+
+def counted_posts(
+    data: Path, terms: int, groups: Collection[str] = ()
+) -> tuple[sparse.sparray, np.ndarray, np.ndarray]:
+    """Counts (D, N) of the most frequent terms that are no stop words, the terms, and the groups.
+
+    groups : whose posts; none: all.
+    """
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
 
     with gzip.open(data / POSTS, "rt", encoding="utf-8", newline="\n") as file:
         lines = file.read().split("\n")[POST_HEADER:]
     parts = [line.partition("\t") for line in lines]
-    chosen = [(group, text) for group, _, text in parts if group in GROUPS]
-    vectorizer = CountVectorizer(stop_words="english", max_features=POST_TERMS)
-    counts = vectorizer.fit_transform([text for _, text in chosen]).T
+    chosen = [(group, text) for group, _, text in parts if group in (groups or [group]) and text]
+    vectorizer = CountVectorizer(stop_words="english", max_features=terms)
+    counts = sparse.csr_array(vectorizer.fit_transform([text for _, text in chosen]).T)
     labels = np.array([group for group, _ in chosen])
-    return _weighted(counts, vectorizer.get_feature_names_out(), labels, "20 Newsgroups")
+    return counts, vectorizer.get_feature_names_out(), labels
+
+
+def counted_articles(data: Path) -> tuple[sparse.sparray, np.ndarray, np.ndarray]:
+    """Counts (D, N) of all terms in all articles, the terms, and the topic of each article."""
+    whole = load_file(data / ARTICLES, observations="columns")
+    lines = (data / TOPICS).read_text().splitlines()[CLASS_HEADER:]
+    topic = np.array([int(line.split()[1]) for line in lines])
+    return sparse.csr_array(whole.X), np.array(whole.features), topic
 
 
 def articles(data: Path) -> Dataset:
@@ -43,16 +62,13 @@ def articles(data: Path) -> Dataset:
 
     Which articles is drawn with a fixed seed.
     """
-    whole = load_file(data / ARTICLES, observations="columns")
-    lines = (data / TOPICS).read_text().splitlines()[CLASS_HEADER:]
-    topic = np.array([int(line.split()[1]) for line in lines])
+    every, names, topic = counted_articles(data)
     largest = np.argsort(-np.bincount(topic), kind="stable")[:ARTICLE_TOPICS]
     of_these = np.flatnonzero(np.isin(topic, largest))
     chosen = np.sort(np.random.default_rng(0).permutation(of_these)[:ARTICLE_COUNT])
-    counts = sparse.csr_array(whole.X[:, chosen])
+    counts = sparse.csr_array(every[:, chosen])
     common = np.sort(np.argsort(-np.diff(counts.indptr), kind="stable")[:ARTICLE_TERMS])
-    terms = np.array([whole.features[d] for d in common])
-    return _weighted(counts[common], terms, topic[chosen].astype(str), "BBC articles")
+    return _weighted(counts[common], names[common], topic[chosen].astype(str), "BBC articles")
 
 
 def _weighted(counts: sparse.sparray, terms: np.ndarray, labels: np.ndarray, name: str) -> Dataset:

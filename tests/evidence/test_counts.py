@@ -139,6 +139,17 @@ def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):
     return Dataset.from_array(X[X.any(axis=1)][:, X.any(axis=0)])
 
 
+def test_hidden_counts_are_measured_with_the_same_dispersion_at_all_ranks(monkeypatch):
+    """With each rank's own dispersion, which grows with the rank, one component looks best."""
+    for module in ("rank_study", "rank_evidence"):
+        place = f"bnmf_core.evidence.{module}.why_no_evidence"
+        monkeypatch.setattr(place, lambda problem: "It is not needed here.")
+    data = planted(2, 15.0, 0, shape=(20, 16))
+    rng = np.random.default_rng(0)
+    study = rank_study(data, [1, 2, 3, 4], model="negative_binomial", restarts=2, rng=rng)
+    assert study.criteria["hidden"].chosen == 2
+
+
 @pytest.mark.long
 def test_the_evidence_tells_poisson_from_negative_binomial_and_finds_the_rank():
     """On dispersed counts Poisson explains noise by components; there it loses by far."""

@@ -266,10 +266,12 @@ def test_little_is_left_to_gain_where_entries_are_all_but_forbidden_to_leave_zer
     assert sorted(gained)[-2] <= 0.01
 
 
-def test_a_component_too_many_under_negative_binomial_noise_comes_to_an_end():
-    """Its valley is long and flat: with less than .01 nats left to gain, it says which it is."""
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "rank"), [("poisson", 5), ("negative_binomial", 4)])
+def test_long_flat_valleys_of_counts_come_to_an_end(model, rank):
+    """With less than .01 nats left to gain, each says whether it has converged or is on a ridge."""
     dataset = SAMPLES["signatures"].load()
-    particles = engine.run(dataset, RunSpec("random_restarts", 4, "negative_binomial", particles=4))
+    particles = engine.run(dataset, RunSpec("random_restarts", rank, model, particles=12))
     done = particles.diagnostics["converged"] | particles.diagnostics["ridge"]
     assert done.all() and (particles.diagnostics["gain"] <= 0.01).all()
-    assert np.ptp(particles.error) <= 1e-6
+    assert model != "poisson" or particles.diagnostics["converged"].all()

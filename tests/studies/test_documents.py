@@ -49,6 +49,7 @@ def test_the_command_line_names_its_options(name, capsys):
         "rrt": "--data --repetitions --seconds --only --noise --method",
         "transfer": "--part",
         "topics": "--algorithm --repetitions --particles --iterations",
+        "counts": "--data --part --repetitions --restarts --documents",
     }
     for option in f"{own[name]} --short --keep --out --workers --json".split():
         assert option in told
@@ -87,7 +88,7 @@ def test_options_change_the_study_they_name(monkeypatch, capsys):
 
 def test_an_unknown_study_is_answered_with_those_there_are(capsys):
     assert main(["nonsense"]) == main([]) == 2
-    assert "coverage,stein,rrt,transfer,boolean,topics" in capsys.readouterr().err
+    assert "coverage,stein,rrt,transfer,boolean,topics,counts" in capsys.readouterr().err
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,194 @@
+"""What the study of counts says of signatures: their number, and the published shapes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from bnmf_core.evidence.variation import BEYOND_POISSON
+from studies.counts.findings import Table, part_of
+from studies.counts.plan import WORDS, told
+from studies.counts.planted import GRADES
+from studies.counts.signatures import MODELS, genomes, shapes, turned
+from studies.counts.topics import concentration
+from studies.result import StudyResult
+
+SIGNATURES = WORDS["signatures"]
+# A component has a published shape where its share is so many times that of a uniform distribution,
+# or where it overlaps that by so much.
+TIMES, EVEN = 5.0, 0.75
+TINY = 1e-12
+# The model whose components are compared with what is published.
+OURS = "poisson"
+SHARES = {"A": "cpg", "B": "tct", "E": "tcg"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A published signature beside the component that is most like it: ``component`` from 0."""
+
+    name: str
+    component: int
+    found: bool
+    numbers: str
+
+
+def bases(study: StudyResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Model → A (96, R), columns that sum to 1, and the part of all counts of each (R,)."""
+    parts = {place[1]: parts for place, parts in told(study, "signatures", "parts")}
+    return {
+        place[1]: (np.array(A), np.array(parts[place[1]]))
+        for place, A in told(study, "signatures", "A")
+    }
+
+
+def published(A: np.ndarray) -> list[Shape]:
+    """The published signatures A to E, each with a component of its own of A (96, R).
+
+    A, B and E have the components at which the product of their shares is largest, D the most even
+    one of the others, C the one of the rest with the most C>T.
+    """
+    of_each, usual = shapes(A), shapes(np.full((A.shape[0], 1), 1.0 / A.shape[0]))
+    times = np.array([of_each[key] / usual[key] for key in SHARES.values()])
+    named, chosen = optimize.linear_sum_assignment(-np.log(times + TINY))
+    found = [
+        _shape(name, r, times[k, r] >= TIMES, times=times[k, r], share=of_each[key][r])
+        for k, r, (name, key) in zip(named, chosen, SHARES.items(), strict=False)
+    ]
+    rest = [r for r in range(A.shape[1]) if r not in chosen]
+    if rest:
+        even = max(rest, key=lambda r: of_each["even"][r])
+        share = of_each["even"][even]
+        found.append(_shape("D", even, share >= EVEN, share=share))
+        rest.remove(even)
+    if rest:
+        most = max(rest, key=lambda r: of_each["ct"][r])
+        kind = of_each["kinds"][most]
+        found.append(_shape("C", most, kind == "C>T", share=of_each["ct"][most], first=kind))
+    return sorted(found, key=lambda one: one.name)
+
+
+def _shape(name: str, component: int, found: bool, **numbers: object) -> Shape:
+    words = SIGNATURES["rules"][name].format_map(numbers)
+    return Shape(name, int(component), bool(found), words)
+
+
+def signatures_answer(study: StudyResult) -> str:
+    """The paragraph on signatures; "" where none were studied."""
+    rows = part_of(study, "signatures")
+    if rows.empty:
+        return ""
+    values = rows[rows["x"] == 0].groupby(["problem", "quantity"])["value"].first()
+    models = [model for model in MODELS if (model, "chosen") in values]
+    chosen = []
+    for model in models:
+        rank = int(values[model, "chosen"])
+        edge = SIGNATURES["edge"] if rank == study.settings["most"] else ""
+        grade = GRADES[int(values[model, "grade"])]
+        label = study.labels[model]
+        chosen.append(SIGNATURES["chosen"].format(label=label, grade=grade, rank=rank) + edge)
+    ratio = float(values[models[0], "variation"])
+    beyond = SIGNATURES["variation" if ratio > BEYOND_POISSON else "within"]
+    parts = ["; ".join(chosen) + ".", beyond.format(ratio=ratio), *_noise(study)]
+    known = bases(study)
+    if OURS in known:
+        shown = published(known[OURS][0])
+        own = [one.name for one in shown if one.found]
+        lacking = ", ".join(name for name in SIGNATURES["shapes"] if name not in own)
+        missing = SIGNATURES["missing"].format(names=lacking) if lacking else ""
+        numbers = {"rank": study.settings["published"], "all": len(SIGNATURES["shapes"])}
+        parts.append(SIGNATURES["shapes_found"].format(found=len(own), missing=missing, **numbers))
+        angles = [
+            SIGNATURES["angles"].format(
+                label=study.labels[model],
+                median=np.median(turned(A, known[OURS][0])[1]),
+                most=turned(A, known[OURS][0])[1].max(),
+            )
+            for model, (A, _) in known.items()
+            if model != OURS
+        ]
+        if angles:
+            parts.append(SIGNATURES["turned"].format(parts=", ".join(angles)))
+    one = concentration(sparse.csc_array(genomes().dense()))
+    return SIGNATURES["answer"].format(parts=" ".join([*parts, SIGNATURES["why"].format(**one)]))
+
+
+def _noise(study: StudyResult) -> Iterator[str]:
+    """The noise with the largest evidence of all, and by how much."""
+    rows = part_of(study, "signatures").query("quantity == 'log_evidence'")
+    best = rows.groupby("problem")["value"].max().sort_values(ascending=False)
+    if len(best) > 1:
+        leads = ", ".join(
+            SIGNATURES["lead"].format(label=study.labels[model], nats=best.iloc[0] - value)
+            for model, value in best.iloc[1:].items()
+        )
+        yield SIGNATURES["noise"].format(label=study.labels[best.index[0]], leads=leads)
+
+
+def signatures_tables(study: StudyResult) -> Iterator[Table]:
+    """Log evidence by rank, the published shapes, and the components with their angles."""
+    rows = part_of(study, "signatures")
+    if rows.empty:
+        return
+    titles, rank = SIGNATURES["tables"], study.settings["published"]
+    yield {"title": titles["ranks"], **_ranks(study)}
+    known = bases(study)
+    if OURS not in known:
+        return
+    A, parts = known[OURS]
+    shown = published(A)
+    title = titles["shapes"].format(rank=rank, times=TIMES, even=EVEN)
+    table = [
+        (
+            one.name,
+            SIGNATURES["shapes"][one.name],
+            one.component + 1,
+            "yes" if one.found else "no",
+            one.numbers,
+        )
+        for one in shown
+    ]
+    columns: tuple[Any, ...] = ("published", "shape", "component", "found", "numbers")
+    yield {"title": title, "columns": columns, "rows": table}
+    others = {model: turned(B, A)[1] for model, (B, _) in known.items() if model != OURS}
+    of_each = shapes(A)
+    table = [
+        (
+            r + 1,
+            f"{parts[r]:.0%}",
+            *(f"{of_each[key][r]:.0%}" for key in ("cpg", "tct", "tcg", "ct", "even")),
+            *(f"{angles[r]:.0f}°" for angles in others.values()),
+        )
+        for r in range(A.shape[1])
+    ]
+    columns = (
+        *SIGNATURES["columns"],
+        *(SIGNATURES["to"].format(label=study.labels[model]) for model in others),
+    )
+    yield {"title": titles["components"].format(rank=rank), "columns": columns, "rows": table}
+
+
+def _ranks(study: StudyResult) -> Table:
+    """Ranks by models: log evidence; what is chosen, its grade, what hidden entries choose."""
+    rows = part_of(study, "signatures")
+    values = rows.groupby(["quantity", "x", "problem"], sort=False)["value"].first()
+    models = list(dict.fromkeys(rows["problem"]))
+    ranks = sorted(rows["x"][rows["x"] > 0].unique())
+    table: list[tuple[Any, ...]] = [
+        (
+            str(rank),
+            *(
+                f"{values['log_evidence', rank, model]:,.0f} ({values['error', rank, model]:.1f})"
+                for model in models
+            ),
+        )
+        for rank in ranks
+    ]
+    chosen = [int(values["chosen", 0, model]) for model in models]
+    grades = [GRADES[int(values["grade", 0, model])] for model in models]
+    said = [f"{rank}, {grade}" for rank, grade in zip(chosen, grades, strict=True)]
+    hidden = [f"{values['hidden', 0, model]:g}" for model in models]
+    table += [("recommended", *said), ("by hidden entries", *hidden)]
+    return {"columns": ("rank", *(study.labels[model] for model in models)), "rows": table}

@@ -140,7 +140,7 @@ def dataset(label: str, invitation: str = "") -> str:
 def part(label: str, titles: Mapping[str, str]) -> str:
     """Ask which part of a page is shown, of these keys; ``label`` is read out, not seen."""
     link.one_of("part", titles)
-    pick_one(plain(label), titles, key=link.key("part"), label_visibility="collapsed")
+    pick_one(label, titles, key=link.key("part"), label_visibility="collapsed")
     link.share("part")
     return str(link.get("part"))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.frame.words import shown
+from pages.frame.words import plain, shown
 
 
 def pick_one(
@@ -18,7 +18,7 @@ def pick_one(
 ) -> Any:
     """The option that is chosen, a key of ``labels``; ``further`` is given to Streamlit."""
     return place.segmented_control(
-        label,
+        plain(label),
         list(labels),
         default=default,
         required=True,

@@ -22,14 +22,13 @@ from bnmf_core.core.errors import (
     SchedulerError,
     SettingsError,
 )
-from bnmf_core.core.model import Capability
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.plain import Plain
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import values_of
 from bnmf_core.evidence.hamiltonian_path import LEAPFROG
 from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
-from bnmf_core.evidence.paths import why_not
+from bnmf_core.evidence.paths import by_sweeps, why_not
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.evidence.weighing import shares
 from bnmf_core.lazy import lazy
@@ -283,7 +282,7 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
 def seconds_of(problem: Problem) -> float:
     """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
     work = work_per_sweep(problem)
-    if problem.model is not None and Capability.SWEEPS not in problem.model.capabilities:
+    if problem.model is not None and not by_sweeps(problem):
         work = LEAPFROG * work_per_leapfrog(problem, 1)  # a trajectory instead of a sweep
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
     return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()

@@ -43,11 +43,21 @@ def posterior_of(problem: Problem, beta: float) -> Posterior[Around]:
 
     What its ``around`` returns goes to its own ``path`` only.
     """
+    if not by_sweeps(problem):
+        return cast(Posterior[Around], SmoothPosterior(problem))
     if sources.serve(problem):
         return cast(Posterior[Around], CountsPosterior(problem))
-    if conditional(problem.model, problem.model_settings):
-        return cast(Posterior[Around], ConditionalPosterior(problem, beta))
-    return cast(Posterior[Around], SmoothPosterior(problem))
+    return cast(Posterior[Around], ConditionalPosterior(problem, beta))
+
+
+def by_sweeps(problem: Problem) -> bool:
+    """Whether Gibbs sweeps lead to the posterior of the problem's model.
+
+    With a dispersion they hardly move where counts are large, as their latent g are tied to AW.
+    """
+    if sources.serve(problem) and sources.of(problem).dispersion is not None:
+        return False
+    return conditional(problem.model, problem.model_settings)
 
 
 def why_not(model: Model, settings: object, beta: float = 1.0) -> str:

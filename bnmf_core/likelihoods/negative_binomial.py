@@ -24,9 +24,10 @@ from bnmf_core.likelihoods import composed, gammas, kullback_leibler, poisson
 from bnmf_core.likelihoods.entrywise import Entrywise, dense_blocks
 from bnmf_core.likelihoods.reference import reference_factors
 
-# Nodes of the integral over log k; Newton steps to its most probable value, and how near, in
-# standard deviations.
-NODES, STEPS, NEAR = 5, 30, 0.01
+# Nodes of the integral over log k, and their weights; Newton steps to its most probable value, and
+# how near, in standard deviations.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+STEPS, NEAR = 30, 0.01
 # A dispersion is no further than this from the mean count, as a factor: beyond, counts are Poisson.
 FARTHEST = 1e4
 
@@ -106,11 +107,10 @@ def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[flo
         log_k += step
         if abs(step) * np.sqrt(sharp) < NEAR:
             break
-    z, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    nodes = log_k + z / np.sqrt(sharp)
+    nodes = log_k + NODES / np.sqrt(sharp)
     heights = np.array([counts.negative_binomial_value(A, W, float(t)) for t in nodes])
     heights -= 0.5 * precision * (nodes - centre) ** 2
-    terms = heights + 0.5 * z**2 + np.log(weights)
+    terms = heights + 0.5 * NODES**2 + np.log(WEIGHTS)
     total = float(logsumexp(terms))
     # The prior's constant √(2π) is that of dz.
     value = total + 0.5 * np.log(precision / sharp) - 0.5 * np.log(2 * np.pi)

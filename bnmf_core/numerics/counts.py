@@ -13,7 +13,7 @@ from functools import cached_property
 import numba
 import numpy as np
 from scipy import sparse
-from scipy.special import digamma, polygamma
+from scipy.special import digamma, zeta
 
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
@@ -79,7 +79,7 @@ class Counts:
         part = self.values / (self.fitted(A, W) + k)
         slope = times @ digamma(values + k) - times.sum() * digamma(k)
         slope += parts - logs - part.sum()
-        bend = times @ polygamma(1, values + k) - times.sum() * polygamma(1, k)
+        bend = times @ zeta(2.0, values + k) - times.sum() * zeta(2.0, k)  # trigamma
         bend += squares / k + (part**2 / np.maximum(self.values, 1)).sum()
         return float(k * slope), float(k * slope + k * k * bend)
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -229,9 +230,14 @@ def work(problem: Problem, settings: Settings) -> float:
 
 
 def check(problem: Problem, settings: Settings) -> None:
-    """Refuse a posterior that has no finite total, and data of zeros."""
+    """Refuse a posterior that has no finite total, data of zeros, and counts with a dispersion."""
     check_posterior(problem, ALGORITHM.label)
     check_conditionals(problem, ALGORITHM.label)
+    if sources.serve(problem) and sources.of(problem).dispersion is not None:
+        raise SettingsError(
+            f"{ALGORITHM.label} cannot draw counts with a dispersion: its populations would not "
+            "come near the posterior. Choose Gibbs or HMC, or a model without a dispersion."
+        )
 
 
 ALGORITHM = Algorithm(

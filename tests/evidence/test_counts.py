@@ -1,10 +1,11 @@
 """The evidence of counts: against quadrature and importance sampling, and on planted data."""
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from scipy.special import gammaln, logsumexp
 
 from bnmf_core import RunSpec, rank_study, run
@@ -15,6 +16,8 @@ from bnmf_core.evidence.counts_posterior import CountsPosterior
 from bnmf_core.evidence.paths import posterior_of
 from bnmf_core.findings.ranks import of_counts
 from bnmf_core.likelihoods import MODELS, gammas
+from bnmf_core.samplers import sources
+from bnmf_core.samplers.sources_path import Gammas
 
 TALL = np.array([[3.0, 0, 9], [1, 14, 0]])
 SQUARE = np.array([[3.0, 0, 9], [1, 14, 0], [2, 2, 2]])
@@ -58,13 +61,29 @@ def test_one_component_has_the_evidence_of_quadrature(shapes):
     assert found == pytest.approx(exact_of_one(problem), abs=4 * error + 0.01)
 
 
+def met(problem, A, W, rng):
+    """Gammas around what Gibbs chains from a factorization meet."""
+    A, W = problem.model.scale(A[None], W[None])
+    A, W = (np.repeat(np.maximum(F, 1e-9), 8, axis=0) for F in (A.transpose(0, 2, 1), W))
+    k, seen = sources.first_dispersion(problem, 8), []
+    for _ in range(150):
+        A, W, k = sources.sweep(problem, A, W, k, rng)
+        seen.append((A, W))
+    draws = (np.concatenate(parts[50:]) for parts in zip(*seen, strict=True))
+    return SimpleNamespace(
+        **{
+            name: Gammas.of_moments(F.mean(axis=0), 1.2 * F.var(axis=0))
+            for name, F in zip("AW", draws, strict=True)
+        }
+    )
+
+
 def by_importance(problem, count=200_000):
     """The evidence from draws of a mixture: the prior, and all relabellings of what chains met."""
     rng, key, R = np.random.default_rng(0), problem.model.key, problem.rank
     D, N = problem.dataset.X.shape
     starts = run(problem.dataset, RunSpec("random_restarts", R, key, 12))
-    path = posterior_of(problem, 1.0)
-    around = [path.around(A, W, rng) for A, W in zip(starts.A, starts.W, strict=True)]
+    around = [met(problem, A, W, rng) for A, W in zip(starts.A, starts.W, strict=True)]
     parts = [(one, np.array(order)) for one in around for order in permutations(range(R))]
     of_A, of_W = gammas.of_entries(problem.model_settings, D)
     A = rng.gamma(of_A.shape, 1 / of_A.rate, (count, R, D))
@@ -114,18 +133,71 @@ def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("key", ["poisson", "negative_binomial"])
-def test_populations_from_the_prior_have_that_evidence(key, gaps):
+def test_populations_from_the_prior_have_that_evidence(gaps):
     mask = np.array([[1, 1, 0], [1, 1, 1], [1, 0, 1]], dtype=bool) if gaps else None
-    data, model = Dataset.from_array(SQUARE, mask=mask), MODELS[key]
+    data, model = Dataset.from_array(SQUARE, mask=mask), MODELS["poisson"]
     settings = {"populations": 32, "population": 300, "sweeps": 2}
-    spec = RunSpec("tempered_smc", 2, key, particles=160, settings=settings)
+    spec = RunSpec("tempered_smc", 2, "poisson", particles=160, settings=settings)
     info = run(data, spec).info
     problem = Problem.prepare(data, model, model.Settings(), 2)
     expected, off = by_importance(problem, 1_000_000)
     both = np.hypot(off, info["log_evidence_error"])
     assert both < 0.05
     assert info["log_evidence"] == pytest.approx(expected, abs=4 * both)
+
+
+# Four kinds at four places, with counts up to thousands.
+LARGE = np.array([[12.0, 99, 197, 0], [2027, 2112, 160, 17], [0, 9, 0, 0], [2070, 3481, 126, 19]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+def test_large_counts_have_the_evidence_of_the_negative_binomial_distribution(scale):
+    """Where g is tied to AW no sweep moves far: the size of the counts must not matter."""
+    X = np.round(scale * LARGE)
+    problem = problem_of(X[:, X.any(axis=0)], 1, "negative_binomial")
+    rng = np.random.default_rng(0)
+    restarts = run(problem.dataset, RunSpec("random_restarts", 1, problem.model.key, 4))
+    path = posterior_of(problem, 1.0)
+    around = path.around(restarts.A[0], restarts.W[0], rng)
+    values = [anneal(path.path(around), 200, rng).log_evidence for _ in range(4)]
+    expected, off = of_one_by_importance(problem, restarts.A[0], restarts.W[0])
+    assert off < 0.05
+    assert np.mean(values) == pytest.approx(expected, abs=4 * np.hypot(off, np.std(values)) + 0.02)
+
+
+def of_one_by_importance(problem, A, W, count=400_000):
+    """The evidence at rank 1, from a t distribution around the mode of log A, log W and log k."""
+    chosen, X, rng = problem.model_settings, problem.dataset.X, np.random.default_rng(1)
+    of_A, of_W = gammas.of_entries(chosen, X.shape[0])
+    D = X.shape[0]
+
+    def log_joint(z):
+        a, w, log_k = np.exp(z[:, :D]), np.exp(z[:, D:-1]), z[:, -1]
+        k, Y = np.exp(log_k)[:, None, None], a[:, :, None] * w[:, None, :]
+        found = stats.nbinom.logpmf(X, k, k / (k + Y)).sum(axis=(1, 2)) + z[:, :-1].sum(axis=1)
+        found += of_A.log_density(a[:, None]) + of_W.log_density(w[:, None])
+        return found + stats.norm.logpdf(log_k, np.log(chosen.dispersion), chosen.spread)
+
+    A, W = problem.model.scale(A[None], W[None])
+    start = np.log(np.maximum(np.concatenate([A[0, :, 0], W[0, 0], [chosen.dispersion]]), 1e-3))
+    at = optimize.minimize(lambda z: -log_joint(z[None])[0], start, method="BFGS")
+    steps = 1e-3 * np.eye(start.size)
+    bends = [
+        [
+            log_joint((at.x + one + other)[None])[0]
+            - log_joint((at.x + one - other)[None])[0]
+            - log_joint((at.x - one + other)[None])[0]
+            + log_joint((at.x - one - other)[None])[0]
+            for other in steps
+        ]
+        for one in steps
+    ]
+    proposal = stats.multivariate_t(at.x, 1.3 * np.linalg.inv(-np.array(bends) / 4e-6), df=6)
+    z = proposal.rvs(count, random_state=rng)
+    weights = log_joint(z) - proposal.logpdf(z)
+    w = np.exp(weights - weights.max())
+    return logsumexp(weights) - np.log(count), w.std() / w.mean() / np.sqrt(count)
 
 
 def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):

@@ -95,6 +95,9 @@ def assert_same_state(one, other):
         assert type(ours) is type(theirs)
         if dataclasses.is_dataclass(ours):
             assert_same_state(ours, theirs)
+        elif isinstance(ours, tuple):
+            for one_part, other_part in zip(ours, theirs, strict=True):
+                np.testing.assert_array_equal(one_part, other_part)
         else:
             np.testing.assert_array_equal(ours, theirs)
 

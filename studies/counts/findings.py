@@ -8,7 +8,7 @@ import pandas as pd
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.findings.ranks import STRONG
 from studies.counts.plan import WORDS, told
-from studies.counts.planted import GRADES
+from studies.counts.planted import GRADES, NOISES
 from studies.counts.topics import LOSSES
 from studies.result import StudyResult
 from studies.words import of
@@ -75,13 +75,16 @@ def planted_answer(study: StudyResult) -> str:
     )
     share = float(good.mean())
     met = WORDS["met"] if share >= TARGET else WORDS["missed"]
+    whole = study.settings["repetitions"] * len(study.settings["planted"]) * len(NOISES)
+    unfinished = WORDS["unfinished"].format(made=len(found), whole=whole)
+    unfinished = unfinished if len(found) < whole else ""
     told = "wrong" if len(wrong) else "wrong_none"
     sentences = [
         PLANTED["answer"].format(
             right=int(good.sum()),
             made=len(found),
             share=share,
-            target=WORDS["target"].format(target=TARGET, met=met),
+            target=WORDS["target"].format(target=TARGET, met=met, unfinished=unfinished),
             by_noise=by_noise,
             wrong=PLANTED[told].format(
                 wrong=len(wrong), open_=of(int(wrong["open"].sum()), len(wrong))
@@ -161,7 +164,6 @@ def summary(study: StudyResult, part: str) -> str:
     usual = RankQuestion.most_modes
     factor = usual / min(usual, study.settings["weighed"])
     numbers = {"page_modes": usual, "page_restarts": RankQuestion.restarts, "factor": factor}
-    numbers["made"] = len(planted(study))
     return str(WORDS["parts"][part]["summary"].format(**study.settings | numbers))
 
 

@@ -91,7 +91,7 @@ def _articles(data: Path, terms: int) -> tuple[sparse.sparray, np.ndarray, np.nd
 CORPORA = {
     corpus.key: corpus
     for corpus in (
-        Corpus("newsgroups", "20 newsgroups", documents.POSTS, _posts),
+        Corpus("newsgroups", "Newsgroups", documents.POSTS, _posts),
         Corpus("bbc", "BBC articles", documents.ARTICLES, _articles),
     )
 }

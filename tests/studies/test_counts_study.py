@@ -21,6 +21,7 @@ from studies.result import StudyResult, full, values_of
 PLANTED = Planted(counts=2000.0, ratio=3.0, around=1, weighed=1, compared=0, seed=0)
 FEW = Topics(terms=12, documents=80, restarts=3, words=3, few=10, few_rank=1, seed=0)
 OPEN, LEANING, CLEAR = range(3)
+UNTIL = {"repetitions": 5, "planted": (3,)}
 
 
 def test_coherence_is_that_of_a_hand_computed_example():
@@ -75,7 +76,7 @@ def made_up(studies) -> StudyResult:
             for tried in range(max(1, rank - 2), rank + 3)
         ]
     labels = {noise: noise for noise in planted.NOISES}
-    return StudyResult(values_of(VARIED, rows), labels=labels, settings={"told": {}})
+    return StudyResult(values_of(VARIED, rows), labels=labels, settings={"told": {}} | UNTIL)
 
 
 def test_the_answer_follows_the_numbers():
@@ -87,6 +88,9 @@ def test_the_answer_follows_the_numbers():
     bad = [("negative_binomial", 4, 3, LEANING, 9.0), ("negative_binomial", 4, 2, OPEN, 9.0)]
     study = made_up([*good, *bad])
     told = findings.planted_answer(study)
+    assert "unfinished" not in told
+    study.settings["repetitions"] = 10
+    assert "missed so far: the study is unfinished, with 11 of 20" in findings.planted_answer(study)
     assert "9 of 11 rank studies" in told and "target of 90% is missed" in told
     assert "2 name another rank; 1 of 2 of them are graded open" in told
     assert "negative_binomial 4 (2 of 2, named 2, 3)" in told

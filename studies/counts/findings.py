@@ -7,7 +7,7 @@ import pandas as pd
 
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.findings.ranks import STRONG
-from studies.counts.plan import WORDS, told
+from studies.counts.plan import WORDS
 from studies.counts.planted import GRADES, NOISES
 from studies.counts.topics import LOSSES
 from studies.result import StudyResult
@@ -191,11 +191,12 @@ def topics_answer(study: StudyResult) -> str:
         for name in ("counts", "squares")
     )
     labels = ", ".join(study.labels[key] for key in corpora)
+    single = found[found["quantity"] == "single"].groupby("model")["value"].mean()
     return str(
         TOPICS["answer"].format(
             parts=parts,
             shared=TOPICS["shared"].format(words=study.settings["words"], **means),
-            why=TOPICS["why"].format(counts=counts, squares=squares, labels=labels),
+            why=TOPICS["why"].format(counts=counts, squares=squares, labels=labels, **single),
         )
     )
 
@@ -232,7 +233,7 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
     for key, part in rows.groupby("problem", sort=False):
         wide = part.pivot_table(index="column", columns="quantity", values="value", sort=False)
         parts = ", ".join(
-            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.0f} nats"
+            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.1f} nats"
             for model, one in wide.iterrows()
         )
         sizes = {name: int(wide[name].iloc[0]) for name in ("documents", "terms")}
@@ -241,7 +242,7 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
 
 
 def topics_tables(study: StudyResult) -> Iterator[Table]:
-    """Quantities of all restarts, and the words of the best ones."""
+    """Quantities of all restarts."""
     found = topics(study)
     if found.empty:
         return
@@ -257,17 +258,3 @@ def topics_tables(study: StudyResult) -> Iterator[Table]:
             rows.append((study.labels[key], int(rank), study.labels[model], *cells))
     columns = ("collection", "rank", "noise", *names.values())
     yield {"title": TOPICS["tables"]["quantities"], "columns": columns, "rows": rows}
-    for (_, key, rank, _), words in told(study, "topics", "words"):
-        ours, others = (words[model] for model in LOSSES)
-        rows = [
-            (k, ", ".join(a), ", ".join(b))
-            for k, (a, b) in enumerate(zip(ours, others, strict=True), 1)
-        ]
-        title = TOPICS["tables"]["words"].format(
-            corpus=study.labels[key], rank=rank, words=study.settings["words"]
-        )
-        yield {
-            "title": title,
-            "columns": ("topic", *(study.labels[model] for model in LOSSES)),
-            "rows": rows,
-        }

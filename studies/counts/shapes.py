@@ -124,7 +124,14 @@ def _noise(study: StudyResult) -> Iterator[str]:
             SIGNATURES["lead"].format(label=study.labels[model], nats=best.iloc[0] - value)
             for model, value in best.iloc[1:].items()
         )
-        yield SIGNATURES["noise"].format(label=study.labels[best.index[0]], leads=leads)
+        rank = study.settings["published"]
+        ours = rows[(rows["problem"] == best.index[0]) & (rows["x"] == rank)]["value"].iloc[0]
+        yield SIGNATURES["noise"].format(
+            label=study.labels[best.index[0]],
+            leads=leads,
+            published=rank,
+            behind=best.iloc[0] - ours,
+        )
 
 
 def signatures_tables(study: StudyResult) -> Iterator[Table]:

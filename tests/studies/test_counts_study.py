@@ -185,6 +185,22 @@ def test_what_makes_no_sense_is_refused():
         CountsStudy(CountsPlan(), ("topics",)).make()
 
 
+def test_what_is_said_of_signatures_follows_the_numbers():
+    stored = full("counts")
+    more, values = shapes.SIGNATURES["more"], stored.values.copy()
+    answer = shapes.signatures_answer(stored)
+    assert more in answer and "Gaussian: open, rank 8, the largest tried" in answer
+    values.loc[values.eval("problem == 'poisson' and quantity == 'chosen'"), "value"] = 3
+    values.loc[values.eval("quantity == 'variation'"), "value"] = 2.4
+    answer = shapes.signatures_answer(replace(stored, values=values))
+    assert more not in answer and "Poisson: open, rank 3" in answer
+    assert "Counts vary 2.4× as much as Poisson noise allows." in answer
+    values.loc[values.eval("quantity == 'variation'"), "value"] = 1.2
+    assert "about as Poisson noise allows (1.2×)" in shapes.signatures_answer(
+        replace(stored, values=values)
+    )
+
+
 def test_the_stored_study_is_whole_and_is_not_measured_again():
     stored = full("counts")
     assert stored is not None

@@ -50,17 +50,17 @@ def test_planted_counts_vary_as_their_noise_says():
 
 @pytest.mark.slow
 def test_a_planted_rank_is_found_and_a_study_goes_on_from_what_is_kept():
-    study = CountsStudy(replace(SHORT.plan, compared=1), ("planted",)).make()
+    study = CountsStudy(SHORT.plan, ("planted",)).make()
     found = findings.planted(study).set_index("problem")
     assert set(found.index) == set(planted.NOISES)
     assert found.loc["poisson", "chosen"] == found.loc["poisson", "rank"] == 2
     assert found["lead"].notna().all() and (found.loc["poisson", "ahead"] > 0)
-    again = CountsStudy(replace(SHORT.plan, compared=1, repetitions=2), ("planted",))
+    again = CountsStudy(replace(SHORT.plan, repetitions=2), ("planted",))
     kept = again.cells_in(study)
     assert {of[3] for of in kept} == {0} and len(kept) == 2
     assert again.result(kept).values.equals(study.values)
     assert again.result(kept).settings["told"] == study.settings["told"]
-    assert CountsStudy(SHORT.plan, ("planted",)).cells_in(study) == {}
+    assert CountsStudy(replace(SHORT.plan, ratio=2.0), ("planted",)).cells_in(study) == {}
 
 
 def made_up(studies) -> StudyResult:

@@ -7,8 +7,8 @@ import pandas as pd
 
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.findings.ranks import STRONG
-from studies.counts.plan import WORDS, told
-from studies.counts.planted import GRADES
+from studies.counts.plan import WORDS
+from studies.counts.planted import GRADES, NOISES
 from studies.counts.topics import LOSSES
 from studies.result import StudyResult
 from studies.words import of
@@ -75,13 +75,16 @@ def planted_answer(study: StudyResult) -> str:
     )
     share = float(good.mean())
     met = WORDS["met"] if share >= TARGET else WORDS["missed"]
+    whole = study.settings["repetitions"] * len(study.settings["planted"]) * len(NOISES)
+    unfinished = WORDS["unfinished"].format(made=len(found), whole=whole)
+    unfinished = unfinished if len(found) < whole else ""
     told = "wrong" if len(wrong) else "wrong_none"
     sentences = [
         PLANTED["answer"].format(
             right=int(good.sum()),
             made=len(found),
             share=share,
-            target=WORDS["target"].format(target=TARGET, met=met),
+            target=WORDS["target"].format(target=TARGET, met=met, unfinished=unfinished),
             by_noise=by_noise,
             wrong=PLANTED[told].format(
                 wrong=len(wrong), open_=of(int(wrong["open"].sum()), len(wrong))
@@ -161,7 +164,6 @@ def summary(study: StudyResult, part: str) -> str:
     usual = RankQuestion.most_modes
     factor = usual / min(usual, study.settings["weighed"])
     numbers = {"page_modes": usual, "page_restarts": RankQuestion.restarts, "factor": factor}
-    numbers["made"] = len(planted(study))
     return str(WORDS["parts"][part]["summary"].format(**study.settings | numbers))
 
 
@@ -189,11 +191,12 @@ def topics_answer(study: StudyResult) -> str:
         for name in ("counts", "squares")
     )
     labels = ", ".join(study.labels[key] for key in corpora)
+    single = found[found["quantity"] == "single"].groupby("model")["value"].mean()
     return str(
         TOPICS["answer"].format(
             parts=parts,
             shared=TOPICS["shared"].format(words=study.settings["words"], **means),
-            why=TOPICS["why"].format(counts=counts, squares=squares, labels=labels),
+            why=TOPICS["why"].format(counts=counts, squares=squares, labels=labels, **single),
         )
     )
 
@@ -230,7 +233,7 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
     for key, part in rows.groupby("problem", sort=False):
         wide = part.pivot_table(index="column", columns="quantity", values="value", sort=False)
         parts = ", ".join(
-            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.0f} nats"
+            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.1f} nats"
             for model, one in wide.iterrows()
         )
         sizes = {name: int(wide[name].iloc[0]) for name in ("documents", "terms")}
@@ -239,7 +242,7 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
 
 
 def topics_tables(study: StudyResult) -> Iterator[Table]:
-    """Quantities of all restarts, and the words of the best ones."""
+    """Quantities of all restarts."""
     found = topics(study)
     if found.empty:
         return
@@ -255,17 +258,3 @@ def topics_tables(study: StudyResult) -> Iterator[Table]:
             rows.append((study.labels[key], int(rank), study.labels[model], *cells))
     columns = ("collection", "rank", "noise", *names.values())
     yield {"title": TOPICS["tables"]["quantities"], "columns": columns, "rows": rows}
-    for (_, key, rank, _), words in told(study, "topics", "words"):
-        ours, others = (words[model] for model in LOSSES)
-        rows = [
-            (k, ", ".join(a), ", ".join(b))
-            for k, (a, b) in enumerate(zip(ours, others, strict=True), 1)
-        ]
-        title = TOPICS["tables"]["words"].format(
-            corpus=study.labels[key], rank=rank, words=study.settings["words"]
-        )
-        yield {
-            "title": title,
-            "columns": ("topic", *(study.labels[model] for model in LOSSES)),
-            "rows": rows,
-        }

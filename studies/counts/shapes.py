@@ -21,7 +21,7 @@ SIGNATURES = WORDS["signatures"]
 TIMES, EVEN = 5.0, 0.75
 TINY = 1e-12
 # The model whose components are compared with what is published.
-OURS = "poisson"
+OURS, DISPERSED = "poisson", "negative_binomial"
 SHARES = {"A": "cpg", "B": "tct", "E": "tcg"}
 
 
@@ -92,6 +92,9 @@ def signatures_answer(study: StudyResult) -> str:
     ratio = float(values[models[0], "variation"])
     beyond = SIGNATURES["variation" if ratio > BEYOND_POISSON else "within"]
     parts = ["; ".join(chosen) + ".", beyond.format(ratio=ratio), *_noise(study)]
+    ranks = values.get((OURS, "chosen"), 0), values.get((DISPERSED, "chosen"), float("inf"))
+    if ratio > BEYOND_POISSON and ranks[0] > ranks[1]:
+        parts.append(SIGNATURES["more"])
     known = bases(study)
     if OURS in known:
         shown = published(known[OURS][0])
@@ -110,7 +113,7 @@ def signatures_answer(study: StudyResult) -> str:
             if model != OURS
         ]
         if angles:
-            parts.append(SIGNATURES["turned"].format(parts=", ".join(angles)))
+            parts.append(SIGNATURES["turned"].format(parts="; ".join(angles)))
     one = concentration(sparse.csc_array(genomes().dense()))
     return SIGNATURES["answer"].format(parts=" ".join([*parts, SIGNATURES["why"].format(**one)]))
 
@@ -124,7 +127,14 @@ def _noise(study: StudyResult) -> Iterator[str]:
             SIGNATURES["lead"].format(label=study.labels[model], nats=best.iloc[0] - value)
             for model, value in best.iloc[1:].items()
         )
-        yield SIGNATURES["noise"].format(label=study.labels[best.index[0]], leads=leads)
+        rank = study.settings["published"]
+        ours = rows[(rows["problem"] == best.index[0]) & (rows["x"] == rank)]["value"].iloc[0]
+        yield SIGNATURES["noise"].format(
+            label=study.labels[best.index[0]],
+            leads=leads,
+            published=rank,
+            behind=best.iloc[0] - ours,
+        )
 
 
 def signatures_tables(study: StudyResult) -> Iterator[Table]:

@@ -91,7 +91,7 @@ def _articles(data: Path, terms: int) -> tuple[sparse.sparray, np.ndarray, np.nd
 CORPORA = {
     corpus.key: corpus
     for corpus in (
-        Corpus("newsgroups", "20 newsgroups", documents.POSTS, _posts),
+        Corpus("newsgroups", "Newsgroups", documents.POSTS, _posts),
         Corpus("bbc", "BBC articles", documents.ARTICLES, _articles),
     )
 }
@@ -134,7 +134,7 @@ def coherence(words: np.ndarray, held: sparse.sparray) -> np.ndarray:
 
 
 def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]:
-    """``rows``: model and quantity, factorization, value; ``words``: model → topics of its best."""
+    """``rows``: model and quantity, factorization, value."""
     whole = CORPORA[key].dataset(data, plan)
     train, held_out = holdout_columns(whole.N, HOLDOUT, plan.seed, whole.labels[LABEL])
     seen, rows, found, top = whole.columns(train), [], {}, {}
@@ -153,6 +153,7 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
             "auc": [area_under_curve(p, predicted.members).mean() for p in predicted.probabilities],
             "nats": nats,
             "held": _share_held(top[model], whole.X),
+            "single": (particles.W.max(axis=2) / particles.W.sum(axis=2)).mean(axis=1),
             "distinct": [np.unique(one).size / one.size for one in top[model]],
         }
         for name, values in quantities.items():
@@ -162,14 +163,8 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
     poisson, gaussian = (found[model] for model in LOSSES)
     reference = poisson.A[int(poisson.error.argmin())]
     beside = top_indices(align(gaussian, reference).A, plan.words)
-    first = top_indices(reference, plan.words)
-    rows += _shared("across", beside, first)
-    best = dict(zip(LOSSES, (first, beside[int(gaussian.error.argmin())]), strict=True))
-    words = {
-        model: [[whole.features[d] for d in topic] for topic in topics]
-        for model, topics in best.items()
-    }
-    return {"rows": [list(row) for row in rows], "words": words}
+    rows += _shared("across", beside, top_indices(reference, plan.words))
+    return {"rows": [list(row) for row in rows]}
 
 
 def _shared(

@@ -25,6 +25,14 @@ MUTANTS = (
         "tests/evidence/test_rank_study.py::test_the_free_noise_level_is_where_the_evidence_is_largest",
     ),
     Mutant(
+        "ranks: hidden counts are measured with the dispersion of their own rank",
+        "evidence/rank_study.py",
+        "rank, rng, stopped, loss)",
+        "rank, rng, stopped, problem.loss)",
+        "tests/evidence/test_counts.py::"
+        "test_hidden_counts_are_measured_with_the_same_dispersion_at_all_ranks",
+    ),
+    Mutant(
         "ranks: a maximum at the end settles",
         "evidence/criteria.py",
         "    elif chosen == tried[-1]:",

@@ -21,6 +21,7 @@ from studies.result import StudyResult, full, values_of
 PLANTED = Planted(counts=2000.0, ratio=3.0, around=1, weighed=1, compared=0, seed=0)
 FEW = Topics(terms=12, documents=80, restarts=3, words=3, few=10, few_rank=1, seed=0)
 OPEN, LEANING, CLEAR = range(3)
+UNTIL = {"repetitions": 5, "planted": (3,)}
 
 
 def test_coherence_is_that_of_a_hand_computed_example():
@@ -49,17 +50,17 @@ def test_planted_counts_vary_as_their_noise_says():
 
 @pytest.mark.slow
 def test_a_planted_rank_is_found_and_a_study_goes_on_from_what_is_kept():
-    study = CountsStudy(replace(SHORT.plan, compared=1), ("planted",)).make()
+    study = CountsStudy(SHORT.plan, ("planted",)).make()
     found = findings.planted(study).set_index("problem")
     assert set(found.index) == set(planted.NOISES)
     assert found.loc["poisson", "chosen"] == found.loc["poisson", "rank"] == 2
     assert found["lead"].notna().all() and (found.loc["poisson", "ahead"] > 0)
-    again = CountsStudy(replace(SHORT.plan, compared=1, repetitions=2), ("planted",))
+    again = CountsStudy(replace(SHORT.plan, repetitions=2), ("planted",))
     kept = again.cells_in(study)
     assert {of[3] for of in kept} == {0} and len(kept) == 2
     assert again.result(kept).values.equals(study.values)
     assert again.result(kept).settings["told"] == study.settings["told"]
-    assert CountsStudy(SHORT.plan, ("planted",)).cells_in(study) == {}
+    assert CountsStudy(replace(SHORT.plan, ratio=2.0), ("planted",)).cells_in(study) == {}
 
 
 def made_up(studies) -> StudyResult:
@@ -75,7 +76,7 @@ def made_up(studies) -> StudyResult:
             for tried in range(max(1, rank - 2), rank + 3)
         ]
     labels = {noise: noise for noise in planted.NOISES}
-    return StudyResult(values_of(VARIED, rows), labels=labels, settings={"told": {}})
+    return StudyResult(values_of(VARIED, rows), labels=labels, settings={"told": {}} | UNTIL)
 
 
 def test_the_answer_follows_the_numbers():
@@ -87,6 +88,9 @@ def test_the_answer_follows_the_numbers():
     bad = [("negative_binomial", 4, 3, LEANING, 9.0), ("negative_binomial", 4, 2, OPEN, 9.0)]
     study = made_up([*good, *bad])
     told = findings.planted_answer(study)
+    assert "unfinished" not in told
+    study.settings["repetitions"] = 10
+    assert "missed so far: the study is unfinished, with 11 of 20" in findings.planted_answer(study)
     assert "9 of 11 rank studies" in told and "target of 90% is missed" in told
     assert "2 name another rank; 1 of 2 of them are graded open" in told
     assert "negative_binomial 4 (2 of 2, named 2, 3)" in told
@@ -148,8 +152,9 @@ def test_topics_of_two_kinds_of_documents_are_their_words(folder):
     found = pd.DataFrame(cell["rows"], columns=["quantity", "x", "value"])
     means = found.groupby("quantity")["value"].mean()
     for model in topics.LOSSES:
-        parities = [{int(word[4:]) % 2 for word in topic} for topic in cell["words"][model]]
-        assert sorted(map(tuple, parities)) == [(0,), (1,)]
+        assert means[f"{model} distinct"] == 1.0
+        assert means[f"{model} coherence"] > 0.0
+        assert 1 / 40 < means[f"{model} single"] < 1 / 10
         assert means[f"{model} auc"] == 1.0
         assert means[f"{model} shared"] <= FEW.words
         # Six words of a kind are about equally frequent; the background has a part of 1 %.
@@ -178,6 +183,22 @@ def test_what_makes_no_sense_is_refused():
         CountsStudy(CountsPlan(ratio=1.0)).make()
     with pytest.raises(SettingsError, match="None of what was asked for can be measured"):
         CountsStudy(CountsPlan(), ("topics",)).make()
+
+
+def test_what_is_said_of_signatures_follows_the_numbers():
+    stored = full("counts")
+    more, values = shapes.SIGNATURES["more"], stored.values.copy()
+    answer = shapes.signatures_answer(stored)
+    assert more in answer and "Gaussian: open, rank 8, the largest tried" in answer
+    values.loc[values.eval("problem == 'poisson' and quantity == 'chosen'"), "value"] = 3
+    values.loc[values.eval("quantity == 'variation'"), "value"] = 2.4
+    answer = shapes.signatures_answer(replace(stored, values=values))
+    assert more not in answer and "Poisson: open, rank 3" in answer
+    assert "Counts vary 2.4× as much as Poisson noise allows." in answer
+    values.loc[values.eval("quantity == 'variation'"), "value"] = 1.2
+    assert "about as Poisson noise allows (1.2×)" in shapes.signatures_answer(
+        replace(stored, values=values)
+    )
 
 
 def test_the_stored_study_is_whole_and_is_not_measured_again():

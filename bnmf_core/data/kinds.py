@@ -13,6 +13,8 @@ from bnmf_core.numerics.matrix import is_sparse, only_yes_and_no, stored
 Inverse = Callable[[np.ndarray], np.ndarray]
 # Columns that are looked at, and distinct values of each, at most.
 COLUMNS, VALUES = 50, 200
+# Where so few of the entries are not whole, they are looked at as mistakes.
+FEW_BROKEN = 0.05
 # Ratings have no more steps than this.
 MOST_STEPS = 10
 # What columns of parts of a whole sum to, and how nearly, as their entries may be rounded.
@@ -97,6 +99,12 @@ def numbers_of(dataset: Dataset) -> Numbers:
                 "Parts add up in counts and not in their logarithms: load the table from before "
                 "the logarithm was taken.",
             )
+    values = stored(dataset.X)
+    broken = values[values != np.round(values)]
+    if broken.size <= FEW_BROKEN * values.size:
+        many = "One entry is" if broken.size == 1 else f"{broken.size:,} entries are"
+        said = f"{many} not whole, such as {broken[0]:g}; all others are whole numbers."
+        return Numbers(Kind.OTHER, said, "If these are counts, correct that in the table.")
     return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
 
 
@@ -160,12 +168,12 @@ def _unit(values: np.ndarray, error: np.ndarray) -> float:
 def _scaled(columns: list[np.ndarray], errors: list[np.ndarray], total: float) -> str:
     """Why columns are scaled counts; "" where they are not."""
     if total:
-        return f"the entries of every column sum to {total:,.0f}"
+        return f"the entries of every observation sum to {total:,.0f}"
     units = np.array([_unit(*pair) for pair in zip(columns, errors, strict=True) if pair[0].size])
     units = units[np.isfinite(units)] if np.isfinite(units).mean() >= MOST else units[:0]
     # The same unit everywhere is one of measurement.
     if units.size and np.ptp(units) > NEARLY * units.max():
-        return "every column is made of whole numbers times a factor of its own"
+        return "every observation is made of whole numbers times a factor of its own"
     return ""
 
 

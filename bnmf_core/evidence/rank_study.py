@@ -32,7 +32,8 @@ from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.count_noise import from_restarts, other_noises
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.evidence.noise import grows, most_probable_noise, residual_noise, with_noise
+from bnmf_core.evidence.noise import grows, with_noise
+from bnmf_core.evidence.noise_levels import noise_levels, own_noise
 from bnmf_core.evidence.parts import Cache, Report, Work
 from bnmf_core.evidence.rank_evidence import (
     THRESHOLD,
@@ -45,7 +46,6 @@ from bnmf_core.evidence.restarts import Restarts, made_of, shards
 from bnmf_core.likelihoods import MODELS
 
 NOISES = ("free", "same")
-NO_SIZE = "The size of the noise is not a number of its own: the model takes it from the mean."
 # Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
 # less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
@@ -173,9 +173,9 @@ def rank_study(
         arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], loss, draws, share)
         hidden.append(arrays["f"])
     part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
-    levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": NO_SIZE}
+    levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": own_noise(problems)}
     if sized:
-        levels = cache.plain("noise", _noise_levels, problems, found, noise, sigma, part)
+        levels = cache.plain("noise", noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
     others = other_noises(MODELS[model])
     left, rows = 1.0 - work.begun - NOISE_TAKES * bool(others), []
@@ -340,44 +340,6 @@ def _error_or_nan(
         raise
     except (DataError, RunError):
         return np.nan
-
-
-def _noise_levels(
-    problems: Mapping[int, Problem],
-    found: Mapping[int, Restarts],
-    noise: str,
-    sigma: float | None,
-    work: Work,
-) -> dict[str, Any]:
-    """``sigma`` of every rank, and where it comes from, ``told`` in a sentence."""
-    if noise == "free":
-        generators = work.rng.spawn(len(problems))
-        arguments = []
-        for (rank, problem), generator in zip(problems.items(), generators, strict=True):
-            best = found[rank].best
-            A, W = found[rank].A[best], found[rank].W[best]
-            arguments.append((problem, A, W, float(found[rank].f[best]), generator))
-        told = (
-            "σ is free: at every rank the one at which the evidence of its best fit is largest. "
-            "Noise that is not alike in all entries can then pass for components."
-        ) + _of_counts(problems[max(problems)].dataset)
-        return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": told}
-    largest = max(problems)
-    level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma
-    source = (
-        "as given"
-        if sigma is not None
-        else f"from the residual of rank {largest}, while a run takes σ from its own rank"
-    )
-    told = f"σ is {level:.4g} at every rank, {source}."
-    return {"sigma": [level] * len(problems), "told": told + _of_counts(problems[largest].dataset)}
-
-
-def _of_counts(dataset: Dataset) -> str:
-    """A warning where X holds counts, whose noise is not alike in all entries."""
-    if numbers_of(dataset).kind is not Kind.COUNTS:
-        return ""
-    return " X holds counts: their noise grows with their mean, and Gaussian noise does not."
 
 
 def _prior(rate: float | None) -> str:

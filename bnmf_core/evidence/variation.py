@@ -77,7 +77,7 @@ class Variation:
             return "There are too few counts to see whether they vary more than Poisson allows."
         if self.beyond_poisson:
             times = f"{self.ratio:.1f}" if self.ratio < MANY else f"{self.ratio:,.0f}"
-            return f"Counts vary {times}× more than Poisson allows."
+            return f"Counts vary {times}× as much as Poisson allows."
         return f"Counts vary about as Poisson predicts: variance / mean is {self.ratio:.1f}."
 
     @property

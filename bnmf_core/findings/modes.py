@@ -203,10 +203,12 @@ def _probable(
 
 def _not_kept(table: pd.DataFrame) -> Iterator[Fact]:
     """Modes that the posterior does not separate, and optima that are no modes of the posterior."""
-    for _, group in table[table["weighed"] > 0].groupby("joined"):
+    weighed = table[table["weighed"] > 0]
+    for _, group in weighed.groupby("joined"):
         if len(group) > 1:
             yield fact("not_separated", modes=_numbers(group["mode"]))
-    left = table[(table["weighed"] > 0) & ~table["stays"] & (table["joined"] == table["mode"])]
+    alone = weighed.groupby("joined")["mode"].transform("size") == 1
+    left = weighed[alone & ~weighed["stays"]]
     if len(left):
         yield fact("no_mass", modes=_numbers(left["mode"]))
 

@@ -16,7 +16,7 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.core.model import Capability
 from bnmf_core.evidence.criteria import Criterion, no_evidence
 from bnmf_core.evidence.rank_evidence import THRESHOLD
-from bnmf_core.evidence.rank_study import NO_SIZE, RankStudy
+from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings.facts import Fact, fact, say
 from bnmf_core.likelihoods import MODELS
 
@@ -138,7 +138,7 @@ def assumed(study: RankStudy) -> list[Fact]:
     """What the evidence takes for granted, and where it is not confirmed; nothing without any."""
     if no_evidence(study.criteria):
         return []
-    own = study.noise == NO_SIZE
+    own = study.table["sigma"].isna().all()
     said = fact("noise_of_model" if own else "noise_assumed", noise=study.noise)
     unsure = study.table.loc[~study.table["settled"].astype(bool), "rank"]
     return [said, fact("not_confirmed", ranks=_ranks(unsure))] if len(unsure) else [said]

@@ -37,10 +37,12 @@ def show(dataset_id: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="facts"):
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
         found = proposed.of(dataset_id)
-        if found.numbers.kind is not Kind.OTHER:
-            st.markdown(
-                plain(f"{found.numbers.said} {found.numbers.advice} {found.suited}".strip())
-            )
+        numbers = found.numbers
+        if numbers.kind is not Kind.OTHER or numbers.advice:
+            # Of counts the reason is how much they vary; of others it is what they are.
+            reason = "" if found.reason.startswith(numbers.said) else found.reason
+            said = (numbers.said, numbers.advice, reason, found.suited)
+            st.markdown(plain(" ".join(filter(None, said))))
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
             f"Bright is large. {scale.said(dataset_id) or 'A bright stripe dominates the fit.'}",

@@ -33,7 +33,7 @@ def test_counts_that_vary_three_times_as_much_have_the_ratio_three(shape):
     found = variation(planted(shape, 3))
     assert found.ratio == pytest.approx(3.0, rel=0.15)
     assert found.beyond_poisson
-    assert found.said == f"Counts vary {found.ratio:.1f}× more than Poisson allows."
+    assert found.said == f"Counts vary {found.ratio:.1f}× as much as Poisson allows."
 
 
 def test_dispersion_and_bins_follow_the_variance_that_was_planted():

@@ -29,7 +29,8 @@ def study(
     rng = np.random.default_rng(0)
     squared = np.asarray(hidden)[:, None] + 0.01 * rng.standard_normal((5, 8))
     noise = "σ is 0.1 at every rank, as given."
-    table = pd.DataFrame({"rank": RANKS, "log_evidence": evidence, "settled": settled})
+    known = {"log_evidence": evidence, "settled": settled, "sigma": 0.1}
+    table = pd.DataFrame({"rank": RANKS, **known})
     table["restarts"], table["modes"] = 20, np.asarray(modes, dtype=float)
     found = {
         "evidence": criteria.by_evidence(RANKS, evidence, np.full(5, 0.1), noise),

@@ -32,7 +32,7 @@ def study_of(server, data, model):
     ("ratio", "model", "reason"),
     [
         (1, "poisson", "about as Poisson predicts"),
-        (3, "negative_binomial", "more than Poisson allows"),
+        (3, "negative_binomial", "as much as Poisson allows"),
     ],
 )
 def test_analyse_proposes_a_model_with_a_reason_and_a_picture(server, ratio, model, reason):

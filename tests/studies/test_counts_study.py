@@ -187,8 +187,14 @@ def test_what_makes_no_sense_is_refused():
 
 def test_what_is_said_of_signatures_follows_the_numbers():
     stored = full("counts")
-    more, values = shapes.SIGNATURES["more"], stored.values.copy()
-    answer = shapes.signatures_answer(stored)
+    more, values = shapes.SIGNATURES["more"], stored.values
+    # Of a planted model with more evidence, whether or not its own cell is stored.
+    values = values[values["problem"] != shapes.DISPERSED]
+    other = values[values.eval("problem == 'poisson' and part == 'signatures'")].copy()
+    other.loc[other["quantity"] == "log_evidence", "value"] += 100.0
+    other.loc[other["quantity"] == "chosen", "value"] = 4
+    values = pd.concat([values, other.assign(problem=shapes.DISPERSED)], ignore_index=True)
+    answer = shapes.signatures_answer(replace(stored, values=values))
     assert more in answer and "Gaussian: open, rank 8, the largest tried" in answer
     values.loc[values.eval("problem == 'poisson' and quantity == 'chosen'"), "value"] = 3
     values.loc[values.eval("quantity == 'variation'"), "value"] = 2.4

@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 def parts(items: Sequence[Item], report: Report) -> Iterator[tuple[Item, Report]]:
-    """Each item, and what is told how much of it is done; ``report`` is told of them all."""
+    """Yield each item with a function for its progress; ``report`` gets that of all together."""
     for i, item in enumerate(items):
 
         def tell(part: float, i: int = i) -> None:

@@ -87,7 +87,7 @@ class Sketch(go.Figure):
         return self.add("heatmap", **props)
 
     def add_band(self, x: Any, lower: Any, upper: Any, color: str) -> "Sketch":
-        """Fill what lies between two lines over x; nothing is told of it."""
+        """Fill the area between two lines over x; it has no hover text."""
         return self.add_scatter(
             x=[*x, *x[::-1]],
             y=[*upper, *lower[::-1]],

@@ -212,10 +212,8 @@ def _compared(study: StudyResult, found: pd.DataFrame, quantity: str) -> str:
         for model, other in (tuple(LOSSES), tuple(LOSSES)[::-1]):
             better[model] += values[model].min() > values[other].max()
     first, second = sorted(better, key=lambda model: -better[model])
-    numbers = {"quantity": TOPICS["quantities"][quantity].capitalize(), "cases": len(cases)}
-    numbers["quantity"] = (
-        TOPICS["quantities"][quantity][0].upper() + TOPICS["quantities"][quantity][1:]
-    )
+    name = TOPICS["quantities"][quantity]
+    numbers = {"quantity": name[0].upper() + name[1:], "cases": len(cases)}
     if not better[first]:
         return str(TOPICS["neither"].format(**numbers))
     others = ""
@@ -246,7 +244,7 @@ def topics_tables(study: StudyResult) -> Iterator[Table]:
     found = topics(study)
     if found.empty:
         return
-    names = {key: name for key, name in TOPICS["quantities"].items()}
+    names = TOPICS["quantities"]
     rows = []
     for (key, rank, model), part in found.groupby(["problem", "column", "model"], sort=False):
         values = part.groupby("quantity")["value"].agg(["mean", "min", "max"])

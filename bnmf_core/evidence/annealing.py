@@ -15,8 +15,6 @@ import numpy as np
 from bnmf_core.core.errors import RunError, raise_if_cancelled
 from bnmf_core.numerics.populations import Path, systematic
 
-# A step goes as far as leaves this part of the particles' weight in effect.
-EFFECTIVE = 0.9
 # Particles are resampled when the weights of fewer than this part of them count.
 RESAMPLED_BELOW = 0.5
 # After this many steps the way to the posterior is given up.
@@ -82,7 +80,7 @@ def anneal(
                 "has a shape that normal distributions do not come near."
             )
         if powers is None:
-            step = _longest_step(population.log_ratio, weights, 1.0 - done[-1])
+            step = _longest_step(population.log_ratio, weights, 1.0 - done[-1], path.effective)
         else:
             step = float(powers[len(done)]) - done[-1]
         change = step * population.log_ratio
@@ -113,14 +111,16 @@ def _effective(change: np.ndarray, weights: np.ndarray) -> float:
     return float((weights @ grown) ** 2 / (weights @ (grown * grown)))
 
 
-def _longest_step(log_ratio: np.ndarray, weights: np.ndarray, left: float) -> float:
-    """The longest step, at most what is left, after which enough of the weight is in effect."""
-    if _effective(left * log_ratio, weights) >= EFFECTIVE:
+def _longest_step(
+    log_ratio: np.ndarray, weights: np.ndarray, left: float, effective: float
+) -> float:
+    """The longest step, at most what is left, after which this part of the weight is in effect."""
+    if _effective(left * log_ratio, weights) >= effective:
         return left
     low, high = 0.0, left
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if _effective(middle * log_ratio, weights) >= EFFECTIVE:
+        if _effective(middle * log_ratio, weights) >= effective:
             low = middle
         else:
             high = middle

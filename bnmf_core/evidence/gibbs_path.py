@@ -8,6 +8,7 @@ X enters through the same two products as in any Gibbs sweep.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -152,6 +153,7 @@ class ConditionalPosterior:
 class GibbsPath:
     """The path from a neighbourhood's truncated normals to the posterior."""
 
+    effective: ClassVar[float] = 0.9
     posterior: ConditionalPosterior
     around: Neighbourhood
 

@@ -8,6 +8,7 @@ measured in standard deviations of q and follows how often they were accepted.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -16,16 +17,18 @@ from scipy.special import log_ndtr
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.evidence.dispersed_coordinates import DispersedCoordinates
 from bnmf_core.numerics.populations import Population
+from bnmf_core.samplers import sources
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Point, reasonable_step, transition
 
 # Chains that look around, their trajectories before and after their scales are known, leapfrog
 # steps of a trajectory.
-CHAINS, UNSEEN, SEEN, LEAPFROG = 8, 150, 150, 10
+CHAINS, UNSEEN, SEEN, LEAPFROG = 8, 300, 300, 10
 # Steps grow where more than this part of the trajectories is accepted, and shrink where less is.
 ACCEPTED, ADJUSTED = 0.8, 1.1
-WIDER = 1.2
+WIDER = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +53,11 @@ class SmoothPosterior:
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """In which A and W move freely."""
-        return coordinates(self.problem)
+        """In which A and W move freely, and the dispersion of counts that have one."""
+        problem = self.problem
+        if sources.serve(problem):
+            return DispersedCoordinates(problem.dataset.D)
+        return coordinates(problem)
 
     @cached_property
     def density(self) -> Density:
@@ -109,6 +115,7 @@ class SmoothPosterior:
 class HamiltonianPath:
     """The path from a product of normals to the posterior; a place is a position and a step."""
 
+    effective: ClassVar[float] = 0.99
     posterior: SmoothPosterior
     around: Surroundings
 

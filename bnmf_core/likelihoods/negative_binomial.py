@@ -7,7 +7,6 @@ integrated out by Gauss–Hermite quadrature around its most probable value. A m
 takes k = m.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -21,8 +20,9 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, gammas, kullback_leibler, poisson
-from bnmf_core.likelihoods.entrywise import Entrywise, dense_blocks
+from bnmf_core.likelihoods.entrywise import Entrywise
 from bnmf_core.likelihoods.reference import reference_factors
+from bnmf_core.numerics import dispersed
 
 # Nodes of the integral over log k, and their weights; Newton steps to its most probable value, and
 # how near, in standard deviations.
@@ -62,7 +62,7 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     lowest, highest = (np.log(dataset.mean) + side * np.log(FARTHEST) for side in (-1, 1))
     log_k = float(np.log(dataset.mean))
     for _ in range(STEPS):
-        slope, bend = counts.negative_binomial_bends(A[0], W[0], log_k)
+        _, (slope,), (bend,) = dispersed.of_dispersion(counts, A, W, np.exp([log_k]))
         step = float(np.clip(slope / max(-bend, 1e-3 * abs(slope) + 1e-9), -2.0, 2.0))
         log_k = float(np.clip(log_k + step, lowest, highest))
         if abs(step) < NEAR**2:
@@ -90,74 +90,57 @@ def loss(settings: Settings) -> Entrywise:
     return _loss(1.0 if settings.dispersion is None else settings.dispersion)
 
 
-def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
-    """Log p(X | AW), A (D, R), W (R, N), and nodes of k with their weights, (2, nodes)."""
-    counts, chosen = problem.counts, problem.model_settings
-    of_values, times = counts.distinct
-    constant = -float(times @ gammaln(of_values + 1.0))
+def _nodes(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where log k is looked at, and logarithms of weights with the prior's density: (nodes, M)."""
+    chosen = problem.model_settings
     centre = float(np.log(chosen.dispersion))
     if not chosen.spread:
-        value = counts.negative_binomial_value(A, W, centre)
-        return value + constant, np.array([[chosen.dispersion], [1.0]])
-    precision, log_k = chosen.spread**-2.0, centre
+        return np.full((1, A.shape[0]), centre), np.zeros((1, A.shape[0]))
+    precision, log_k = chosen.spread**-2.0, np.full(A.shape[0], centre)
     for _ in range(STEPS):
-        slope, bend = counts.negative_binomial_bends(A, W, log_k)
-        sharp = max(precision - bend, precision)
-        step = float(np.clip((slope - precision * (log_k - centre)) / sharp, -2.0, 2.0))
+        _, slope, bend = dispersed.of_dispersion(problem.counts, A, W, np.exp(log_k))
+        sharp = np.maximum(precision - bend, precision)
+        step = np.clip((slope - precision * (log_k - centre)) / sharp, -2.0, 2.0)
         log_k += step
-        if abs(step) * np.sqrt(sharp) < NEAR:
+        if (np.abs(step) * np.sqrt(sharp) < NEAR).all():
             break
-    nodes = log_k + NODES / np.sqrt(sharp)
-    heights = np.array([counts.negative_binomial_value(A, W, float(t)) for t in nodes])
-    heights -= 0.5 * precision * (nodes - centre) ** 2
-    terms = heights + 0.5 * NODES**2 + np.log(WEIGHTS)
-    total = float(logsumexp(terms))
-    # The prior's constant √(2π) is that of dz.
-    value = total + 0.5 * np.log(precision / sharp) - 0.5 * np.log(2 * np.pi)
-    return float(value) + constant, np.stack([np.exp(nodes), np.exp(terms - total)])
+    nodes = log_k + NODES[:, None] / np.sqrt(sharp)
+    weights = (np.log(WEIGHTS) + 0.5 * NODES**2 - 0.5 * np.log(2.0 * np.pi))[:, None]
+    return nodes, weights + 0.5 * (np.log(precision / sharp) - precision * (nodes - centre) ** 2)
+
+
+def _constant(problem: Problem) -> float:
+    """−Σ log x!."""
+    of_values, times = problem.counts.distinct
+    return -float(times @ gammaln(of_values + 1.0))
 
 
 def log_joint(
     problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """Log p(X, A, W), k integrated out; A (M, D, R), W (M, R, N) → (M,)."""
-    fit = [_log_likelihood(problem, a, w)[0] for a, w in zip(A, W, strict=True)]
-    return np.array(fit) + gammas.GAMMA.log_density(problem, A, W)
+    nodes, weights = _nodes(problem, A, W)
+    heights = [dispersed.of_dispersion(problem.counts, A, W, np.exp(t))[0] for t in nodes]
+    fit = logsumexp(heights + weights, axis=0) + _constant(problem)
+    return np.asarray(fit + gammas.GAMMA.log_density(problem, A, W))
 
 
 def log_joint_and_score(
     problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint and its gradients in A and W."""
-    values, by_A, by_W = (
-        gammas.GAMMA.log_density(problem, A, W),
-        np.zeros(A.shape),
-        np.zeros(W.shape),
-    )
-    for m in range(A.shape[0]):
-        fit, nodes = _log_likelihood(problem, A[m], W[m])
-        values[m] += fit
-        for rows, columns, slopes in _slopes(problem, A[m], W[m], nodes):
-            by_A[m, rows] += slopes @ W[m][:, columns].T
-            by_W[m][:, columns] += A[m, rows].T @ slopes
+    nodes, weights = _nodes(problem, A, W)
+    made = [dispersed.log_likelihood(problem.counts, A, W, np.exp(t)) for t in nodes]
+    terms = np.array([values for values, *_ in made]) + weights
+    fit = logsumexp(terms, axis=0)
+    parts = np.exp(terms - fit)[:, :, None, None]
     slope_A, slope_W = gammas.GAMMA.slopes(problem.model_settings, A, W)
-    return values, by_A + slope_A, by_W + slope_W
-
-
-def _slopes(
-    problem: Problem, A: np.ndarray, W: np.ndarray, nodes: np.ndarray
-) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Of the log likelihood by each entry of AW, block by block."""
-    for rows, columns, x in dense_blocks(problem.dataset.X):
-        y = np.maximum(A[rows] @ W[:, columns], np.finfo(float).tiny)
-        slopes = x / y
-        for k, weight in nodes.T:
-            slopes -= weight * (x + k) / (y + k)
-        yield (
-            rows,
-            columns,
-            slopes if problem.seen is None else slopes * problem.seen[rows, columns],
-        )
+    by_A, by_W = slope_A + np.zeros(A.shape), slope_W + np.zeros(W.shape)
+    for part, (_, of_A, of_W, _) in zip(parts, made, strict=True):
+        by_A += part * of_A
+        by_W += part * of_W
+    values = fit + _constant(problem) + gammas.GAMMA.log_density(problem, A, W)
+    return values, by_A, by_W
 
 
 def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

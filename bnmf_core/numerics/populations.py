@@ -1,7 +1,7 @@
 """Populations of weighted particles: resampled, and their estimates of one evidence combined."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -99,7 +99,12 @@ class Population:
 
 
 class Path(Protocol):
-    """A way from a density q of known total to a posterior π."""
+    """A way from a density q of known total to a posterior π.
+
+    effective : a step goes as far as leaves this part of the particles' weight in effect.
+    """
+
+    effective: ClassVar[float]
 
     def start(self, count: int, rng: np.random.Generator) -> Population:
         """Independent draws from q."""

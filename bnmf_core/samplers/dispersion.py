@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bnmf_core.core.model import LogNormal
+from bnmf_core.numerics import dispersed
 from bnmf_core.numerics.counts import Counts
 
 # Width of the first interval of log k, and how often it is widened at most.
@@ -33,20 +34,20 @@ def draw(
         return k
     moved = k.copy()
     for chain in range(k.size):
-        moved[chain] = np.exp(
-            _slice(_height_of(counts, prior, A[chain].T, W[chain]), float(np.log(k[chain])), rng)
-        )
+        height = _height_of(counts, prior, A[chain : chain + 1], W[chain : chain + 1])
+        moved[chain] = np.exp(_slice(height, float(np.log(k[chain])), rng))
     return moved
 
 
 def _height_of(
     counts: Counts, prior: LogNormal, A: np.ndarray, W: np.ndarray
 ) -> Callable[[float], float]:
-    """The log density of log k."""
+    """The log density of log k, given A (1, R, D) and W (1, R, N)."""
 
     def height(log_k: float) -> float:
         apart = (log_k - np.log(prior.median)) / prior.spread
-        return counts.negative_binomial_value(A, W, log_k) - 0.5 * float(apart) ** 2
+        found = dispersed.of_dispersion(counts, A.transpose(0, 2, 1), W, np.exp([log_k]))
+        return float(found[0][0]) - 0.5 * float(apart) ** 2
 
     return height
 

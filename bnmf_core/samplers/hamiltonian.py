@@ -61,7 +61,8 @@ def leapfrog(
     """``count`` whole leapfrog steps: the end point and its momentum, new arrays."""
     half = half_kick(momentum, point.gradient, step)
     end, half = glide(density, point, half, step, count, reflected)
-    return end, half_kick(half, end.gradient, -step)
+    with np.errstate(invalid="ignore"):  # where a chain has left the ground
+        return end, half_kick(half, end.gradient, -step)
 
 
 def half_kick(momentum: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> np.ndarray:

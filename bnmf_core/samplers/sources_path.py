@@ -14,6 +14,7 @@ where counts are large, so that sweeps hardly move and gammas apart do not come 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -94,6 +95,7 @@ class SourcesPath:
     shapes.
     """
 
+    effective: ClassVar[float] = 0.9
     problem: Problem
     around: Surroundings
 

@@ -91,18 +91,19 @@ def test_relabelled_draws_are_counted_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_trajectories_find_what_sweeps_find(seed):
+def test_trajectories_find_what_sweeps_find():
     """The Gaussian posterior by slopes alone, against its conditional draws."""
     data = laurberg("two", noise=0.05, rng=np.random.default_rng(0))
     starts = one_of_each_mode(data, 3, sigma=0.1, rate=1.0)
     problem = Problem(data, gaussian.MODEL, gaussian.Settings(sigma=0.1, rate=1.0), 3)
     found = []
     for posterior in (SmoothPosterior(problem), ConditionalPosterior(problem)):
-        rng = np.random.default_rng(seed)
-        around = posterior.around(starts.A[0], starts.W[0], rng)
-        found.append(anneal(posterior.path(around), 128, rng).log_evidence)
-    assert abs(found[0] - found[1]) < 2.5
+        rng, values = np.random.default_rng(0), []
+        for _ in range(4):
+            around = posterior.around(starts.A[0], starts.W[0], rng)
+            values.append(anneal(posterior.path(around), 128, rng).log_evidence)
+        found.append(logsumexp(values) - np.log(4))
+    assert abs(found[0] - found[1]) < 2.0
 
 
 @pytest.mark.slow
@@ -231,6 +232,7 @@ def test_halved_steps_hold_the_old_ones():
 
 def test_a_way_that_does_not_arrive_is_given_up_in_a_sentence():
     far_apart = Population((np.zeros(4),), np.array([0.0, 1e9, 2e9, 3e9]))
-    path = SimpleNamespace(start=lambda count, rng: far_apart, move=lambda *_: far_apart)
+    still = {"start": lambda count, rng: far_apart, "move": lambda *_: far_apart}
+    path = SimpleNamespace(**still, effective=0.9)
     with pytest.raises(RunError, match="had come 0% far, so it was given up"):
         anneal(path, 4, np.random.default_rng(0))

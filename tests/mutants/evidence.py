@@ -75,6 +75,20 @@ MUTANTS = (
         "tests/evidence/test_mode_evidence.py",
     ),
     Mutant(
+        "evidence of dispersed counts: the normals that X says nothing of count",
+        "evidence/dispersed_coordinates.py",
+        "constant -= 0.5 * problem.rank * float(np.log(2.0 * np.pi))",
+        "constant -= 0.5 * float(np.log(2.0 * np.pi))",
+        "tests/evidence/test_counts.py -k importance",
+    ),
+    Mutant(
+        "evidence of dispersed counts: k is always the median of its prior",
+        "evidence/dispersed_coordinates.py",
+        "k = prior.median * np.exp(prior.spread * z[:, 0])",
+        "k = prior.median * np.exp(0.0 * z[:, 0])",
+        "tests/evidence/test_counts.py -k importance",
+    ),
+    Mutant(
         "evidence of counts: the factorials are left out",
         "samplers/sources_path.py",
         "(gammaln(counts.values + 1.0) - counts.values * np.log(fitted)).sum()",

@@ -4,11 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from bnmf_core.analysis.proposal import proposal
 from bnmf_core.cli.inputs import pairs
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
-from bnmf_core.data.load import inspect_file
+from bnmf_core.data.load import inspect_file, load_file
 from bnmf_core.data.reading import AXES, SEPARATORS, Reading
 
 NONE = "none"
@@ -139,10 +140,17 @@ def add_commands(commands: Commands) -> None:
 
 
 def inspect(options: argparse.Namespace, output: Output) -> None:
-    """Print the reading of a file."""
+    """Print the reading of a file, and which model its numbers suit."""
     if not Path(options.file).is_file():
         raise NotFoundError(f"There is no file {options.file!r}.")
     reading = inspect_file(options.file, chosen=choices(options))
+    suited, said = None, ""
+    if not reading.faults:
+        try:
+            suited = proposal(load_file(options.file, reading=reading))
+            said = suited.said
+        except DataError as error:  # such as a matrix of one row
+            said = f"? {error}"
 
     def show() -> None:
         output.say(f"Read as {reading.what}.")
@@ -174,8 +182,14 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
             output.say(f"? {sentence}")
         for sentence in reading.faults:
             output.say(f"! {sentence}")
+        if said:
+            output.say(said)
 
-    output.result(reading.plain(), show)
+    document = reading.plain()
+    if suited is not None:
+        numbers = {"kind": suited.numbers.kind, "model": suited.model, "reason": suited.reason}
+        document["numbers"] = numbers
+    output.result(document, show)
     if reading.faults:
         raise DataError("It cannot be read so. Change the file, or how it is read.")
 

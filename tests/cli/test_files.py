@@ -55,6 +55,14 @@ def test_inspecting_what_cannot_be_read_shows_it_and_fails(command, tmp_path):
     assert command("inspect", path, "--missing", "tr")[0] == 0
 
 
+def test_inspecting_says_what_the_numbers_are_and_which_model_they_suit(ask, command, tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("gene,a,b,c\nx,3,0,9\ny,1,14,0\n")
+    assert "Proposed model: “Counts: Poisson noise, gamma priors”." in command("inspect", path)[1]
+    numbers = ask("inspect", path)["numbers"]
+    assert numbers["kind"] == "counts" and numbers["model"] == "poisson" and numbers["reason"]
+
+
 def test_what_only_a_format_has_is_listed_and_chosen(ask, command, tmp_path):
     path = tmp_path / "two.mat"
     scipy.io.savemat(path, {"large": np.ones((4, 3)), "small": np.eye(2)})

@@ -33,6 +33,8 @@ NAMES = 150
 PALE = 0.25
 # Pixels: of the strips, and of the pictures below them.
 HEIGHT, BELOW = 560, 360
+# Characters of the names of so few observations, and of more; those that fit side by side.
+FEW, LONG, SHORT, ACROSS = 20, 24, 14, 110
 # Parts of the height: weights, shares, classes; and what is left between them.
 PARTS, BETWEEN = (5.0, 3.0, 3.0), 0.03
 
@@ -155,6 +157,9 @@ def sample_strips(
             }
         )
     named = count <= MOST_NAMED
+    below = [safe(observations[n], LONG if count <= FEW else SHORT) for n in order if named]
+    longest = max(map(len, below), default=0)
+    slanted = longest * count > ACROSS
     figure.update_layout(
         xaxis={
             "range": [0, count],
@@ -162,7 +167,8 @@ def sample_strips(
             "zeroline": False,
             "showticklabels": named,
             "tickvals": x.tolist() if named else [],
-            "ticktext": [safe(observations[n], 14) for n in order] if named else [],
+            "ticktext": below,
+            "tickangle": 45 if slanted else 0,
             "anchor": "free",
             "position": 0,
         }
@@ -180,7 +186,10 @@ def sample_strips(
     what = "shares" if amounts is None else "totals"
     shown = f"Weights, {what} and classes" if words else f"Weights and {what}"
     title = f"{shown} of {count:,} observations"
-    margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": 70 if named else 16}
+    bottom = (30 + 4 * longest if slanted else 40) if named else 16
+    margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": bottom}
+    if slanted:  # the last name ends at the right of its column
+        margin["r"] = 16 + 4 * longest
     return layout(figure, title, HEIGHT, margin=margin)
 
 

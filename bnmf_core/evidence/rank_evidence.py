@@ -73,7 +73,7 @@ def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
 
 
 def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> dict[str, object]:
-    """What the table says of one rank, but for the error on hidden entries.
+    """What the table says of one rank, but for what every rank is measured by alike.
 
     ``most_modes`` : of so many the evidence is summed, one start each.
     """
@@ -89,12 +89,7 @@ def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) ->
         "modes": restarts.mode_count(THRESHOLD),
         "converged": restarts.converged,
         "restarts": restarts.made,
-        "fit": float(_shown(problem, restarts.f.min())),
     }
-
-
-def _shown(problem: Problem, f: np.ndarray) -> np.ndarray:
-    return problem.loss.measured(problem.dataset, f)
 
 
 def evidence_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> RankEvidence:
@@ -184,6 +179,6 @@ def _particles(problem: Problem, restarts: Restarts, chosen: np.ndarray) -> Part
     known |= {name: np.zeros(count) for name in ("log_joint", "seconds")}
     known |= {"A": restarts.A[chosen], "W": restarts.W[chosen], "ids": chosen}
     known |= {"weights": np.full(count, 1.0 / count)}
-    known |= {"error": _shown(problem, restarts.f[chosen])}
+    known |= {"error": problem.loss.measured(problem.dataset, restarts.f[chosen])}
     spec = RunSpec("random_restarts", problem.rank, problem.model.key, count)
     return Particles.from_arrays(known, spec, {}, {}, {})

@@ -24,7 +24,7 @@ from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, DataError, RunError, SettingsError
 from bnmf_core.core.loss import Loss
-from bnmf_core.core.model import Capability, Model
+from bnmf_core.core.model import Capability, Model, Pair
 from bnmf_core.core.problem import Problem, check_fit, check_model
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.kinds import Kind, numbers_of
@@ -154,7 +154,7 @@ def rank_study(
     work, cache = Work(rng, executor, stopped, on_progress), Cache(keep)
     problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma, noise) for rank in tried}
     sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
-    loss = problems[_middle(tried)].loss
+    middle = problems[_middle(tried)]
     # Each part draws from a generator of its own, whether or not those before it were kept.
     found, hidden, each = {}, [], 1.0 / len(tried)
     part = work.part_of(RESTARTS_TAKE)
@@ -170,7 +170,7 @@ def rank_study(
     for i, rank in enumerate(tried):
         draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
         share = part.part_of(each)
-        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], loss, draws, share)
+        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], middle.loss, draws, share)
         hidden.append(arrays["f"])
     part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
     levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": own_noise(problems)}
@@ -185,8 +185,8 @@ def rank_study(
             noisy = with_noise(noisy, level)
         rows.append(cache.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
     losses = np.array(hidden)
-    table = _with_hidden(pd.DataFrame(rows), losses, dataset, loss)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
+    table = _with_fit(pd.DataFrame(rows), losses, best, middle)
     said = _criteria(table, losses, levels["told"], why_no_evidence(problems[tried[0]]))
     of_noise = {}
     if others and (best_rank := said["evidence"].chosen) is not None:
@@ -251,7 +251,7 @@ def so_far(
     if not rows:
         return None
     middle = _problem(dataset, MODELS[model], _middle(sorted(set(ranks))), None, None)
-    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), dataset, middle.loss)
+    table = _with_fit(pd.DataFrame(rows), np.array(hidden), best, middle)
     why = why_no_evidence(middle)
     unknown = {
         key: Criterion(label, "", None, (), False, "", why * (key == "evidence"))
@@ -348,10 +348,16 @@ def _prior(rate: float | None) -> str:
     return f"λ is {rate:.4g} at every rank, as given."
 
 
-def _with_hidden(
-    table: pd.DataFrame, hidden: np.ndarray, dataset: Dataset, loss: Loss
+def _with_fit(
+    table: pd.DataFrame, hidden: np.ndarray, best: Mapping[int, Pair], middle: Problem
 ) -> pd.DataFrame:
-    """The table with the measure of fit on blocks left out, and its standard error."""
+    """The table with the fit, its measure on blocks left out and the standard error of that.
+
+    Every rank is measured by the loss of the ``middle`` one.
+    """
+    dataset, loss = middle.dataset, middle.loss
+    f = [loss.values(middle, A[None], W[None])[0] for A, W in best.values()]
+    table["fit"] = loss.measured(dataset, np.array(f))
     whole, spread = hidden.sum(axis=1) / CUTS, criteria.spread_of_sum(hidden, FOLDS**2) / CUTS
     shown = loss.measured(dataset, whole)
     # The slope of what is shown, from both sides.

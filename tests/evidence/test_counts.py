@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 from scipy.special import gammaln, logsumexp
 
 from bnmf_core import RunSpec, rank_study, run
@@ -220,6 +220,20 @@ def test_hidden_counts_are_measured_with_the_same_dispersion_at_all_ranks(monkey
     rng = np.random.default_rng(0)
     study = rank_study(data, [1, 2, 3, 4], model="negative_binomial", restarts=2, rng=rng)
     assert study.criteria["hidden"].chosen == 2
+    # So is the fit of the best restarts: with the dispersion of one of these ranks.
+    own = [problem_of(data.X, rank, "negative_binomial").model_settings for rank in study.best]
+
+    def unexplained(k):
+        whole = deviance(data.X, np.full(data.X.shape, data.X.mean()), k)
+        return [deviance(data.X, A @ W, k) / whole for A, W in study.best.values()]
+
+    found = [np.abs(study.table["fit"] - unexplained(one.dispersion)).max() for one in own]
+    assert min(found) < 1e-4 < np.median(found)
+
+
+def deviance(X, Y, k):
+    Y = np.maximum(Y, 1e-12)
+    return (special.xlogy(X, X / Y) - (X + k) * np.log((X + k) / (Y + k))).sum()
 
 
 @pytest.mark.long

@@ -121,7 +121,8 @@ def redraw(
     for p in range(F.shape[0]):
         for columns, G in given.grams(p):
             part, C, u = (array[p, :, columns].copy() for array in (F, given.C, uniform))
-            own = [each[p % each.shape[0], :, columns].copy() for each in (linear, precision)]
+            its = p % linear.shape[0]
+            own = linear[its, :, columns].copy(), precision[its, :, columns].copy()
             draw_factors_within(part, C, G, heat, *own, entries.largest, u)
             F[p, :, columns] = part
 

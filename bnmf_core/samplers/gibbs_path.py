@@ -16,10 +16,10 @@ import numpy as np
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.model import Conditionals, given
 from bnmf_core.core.problem import Problem
-from bnmf_core.samplers.entries import Entries, Given, conditional_moments, redraw, rescale
-from bnmf_core.samplers.truncated_normals import TruncatedNormals
 from bnmf_core.numerics.populations import Population
 from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.samplers.entries import Entries, Given, conditional_moments, redraw, rescale
+from bnmf_core.samplers.truncated_normals import TruncatedNormals
 from bnmf_core.solvers.solution import gram
 
 # Chains that look at the neighbourhood of a mode, and their sweeps, the first of them unseen.

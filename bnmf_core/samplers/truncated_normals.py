@@ -34,6 +34,13 @@ class TruncatedNormals:
         entries = Entries(mean / variance, 1.0 / variance, largest)
         return cls(entries, log_total.sum(axis=(-2, -1)))
 
+    @property
+    def mean(self) -> np.ndarray:
+        """Of every entry, were there no largest: the mean of a normal that is cut at 0."""
+        sd = self.entries.precision**-0.5
+        place = self.entries.linear * sd
+        return sd * (place + np.exp(-0.5 * (place**2 + np.log(2 * np.pi)) - log_ndtr(place)))
+
     def log_density(self, F: np.ndarray) -> np.ndarray:
         """The logarithm of the normalised density of F (m, R, n): (m,)."""
         return self.entries.log_density(F) - self.log_total

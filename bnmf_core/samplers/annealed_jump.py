@@ -29,11 +29,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.populations import Path, Population
 from bnmf_core.samplers import sources
 from bnmf_core.samplers.entries import conditional_moments
-from bnmf_core.samplers.gibbs_path import (
-    WIDER,
-    ConditionalPosterior,
-    Neighbourhood,
-)
+from bnmf_core.samplers.gibbs_path import WIDER, ConditionalPosterior, Neighbourhood
 from bnmf_core.samplers.sources_path import Gammas, SourcesPath, Surroundings
 from bnmf_core.samplers.truncated_normals import TruncatedNormals
 
@@ -67,8 +63,10 @@ class Anchors:
     def of_moments(cls, first: np.ndarray, second: np.ndarray, steps: int) -> "Anchors":
         """From the means over draws of what :func:`moments` found, (K, R, D + N) each."""
         variance = np.maximum(second - first**2, np.finfo(float).tiny)
-        # Wider than what was seen: too narrow a start misses more.
-        return cls(first, WIDER * variance, np.linspace(0.0, 1.0, steps + 1))
+        u = np.linspace(0.0, 1.0, steps + 1)
+        # Wider than what was seen: too narrow a start misses more. Steps are small at both ends,
+        # where densities change most.
+        return cls(first, WIDER * variance, u**2 * (3.0 - 2.0 * u))
 
     def bridge(self, problem: Problem, label: np.ndarray | int) -> Bridge:
         """The way to the posterior from mode ``label``, or for particles (m,) each from its own."""

@@ -1,21 +1,24 @@
 """Jumps between modes: their densities by definition, and masses that are known."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bnmf_core import distances, find_modes, mode_evidence
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.runs import engine
+from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import fitted_jump
 from bnmf_core.samplers.adaptation import Pilot
 from bnmf_core.samplers.landmarks import landmarks, match, unit_columns
 
 from .kernels import make_problem
-from .masses import mass_of_first
+from .masses import mass_of_first, nearest_solution
 
 SHORT = {"pilot": 60, "warm_up": 5}
 
@@ -52,6 +55,44 @@ def test_with_noise_one_of_two_equal_fits_has_nearly_all_the_mass():
     particles = engine.run(laurberg("two", noise=0.01), spec)
     assert 0.0005 < mass_of_first(particles) < 0.02
     assert particles.info["notes"][0].startswith("The known factorizations are 2 modes;")
+
+
+def of_two_solutions(particles):
+    """0 or 1 for each, of factorizations of X that has every row of the problem twice."""
+    A = np.asarray(particles.A)
+    return nearest_solution(SimpleNamespace(A=A.reshape(A.shape[0], 2, 6, 3).sum(axis=1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("proposal", "chains", "draws", "warm_up"),
+    [("annealed", 16, 40, 20), ("fitted", 40, 400, 300)],
+)
+def test_modes_of_counts_are_visited_as_often_as_they_have_mass(proposal, chains, draws, warm_up):
+    X = np.round(40.0 * np.tile(laurberg("two").X, (2, 2)))
+    X[5, 6] += 8.0  # which one solution explains better
+    data = Dataset.from_array(X)
+    settings = {"chains": chains, "sweeps": 1, "warm_up": warm_up, "proposal": proposal}
+    spec = RunSpec("mode_jumps", 3, "poisson", particles=chains * draws, settings=settings)
+    particles = engine.run(data, spec)
+    assert particles.info["notes"][0].startswith("40 restarts fell into 2 modes; chains jumped")
+    first = of_two_solutions(particles) == 0
+    means = np.array([first[particles.chain == c].mean() for c in range(chains)])
+    assert (means > 0.05).mean() > 0.5 and (means < 0.95).mean() > 0.5  # they do cross
+    starts = engine.run(data, RunSpec("random_restarts", 3, "poisson", particles=20))
+    starts = starts.subset(find_modes(distances(starts), threshold=10.0).representative)
+    found = mode_evidence(data, starts, rng=np.random.default_rng(0), repeats=4, check=False)
+    (mass,) = found["mass"][of_two_solutions(starts) == 0]
+    error = np.hypot(means.std(ddof=1) / np.sqrt(chains), 0.05)
+    assert abs(mass - 0.5) > 0.1 and abs(first.mean() - mass) < 3.5 * error
+
+
+@pytest.mark.parametrize("algorithm", ["mode_jumps", "tempered_smc"])
+def test_counts_with_a_dispersion_are_refused(algorithm):
+    data = Dataset.from_array(np.arange(1.0, 13.0).reshape(3, 4))
+    planning.check(data, RunSpec(algorithm, 2, "poisson"))
+    with pytest.raises(SettingsError, match="cannot draw counts with a dispersion: "):
+        planning.check(data, RunSpec(algorithm, 2, "negative_binomial"))
 
 
 def test_one_mode_is_told_with_what_to_run_first():

@@ -111,11 +111,11 @@ MUTANTS = (
         "tests/algorithms/test_invariance.py -k fitted",
     ),
     Mutant(
-        "annealed jump: no weights",
+        "annealed jump: no weights on the way up",
         "samplers/annealed_jump.py",
         "        log_w += rise * population.log_ratio\n        population = bridge.move",
         "        population = bridge.move",
-        "tests/algorithms/test_invariance.py -k annealed",
+        "tests/algorithms/test_annealed_jump.py -k mean_weight",
     ),
     Mutant(
         "annealed jump: components are gone back in their own order",
@@ -138,7 +138,7 @@ MUTANTS = (
         "samplers/sources_path.py",
         "self._sources(A, W, 1.0, rng)",
         "self._sources(A, W, 0.0, rng)",
-        "tests/algorithms/test_annealed_jump.py -k counts",
+        "tests/algorithms/test_annealed_jump.py -k way_back",
     ),
     Mutant(
         "annealed jump: the place it leaves has no weight",

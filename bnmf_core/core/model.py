@@ -48,7 +48,6 @@ class Capability(StrEnum):
     SCORE_ALONG = "second derivatives along a direction"
     CURVATURE = "the trace of second derivatives"
     SWEEPS = "conditional draws"
-    CONDITIONALS = "conditional draws from normal distributions"
     BOX = "conditional draws between 0 and 1"
     GAUSSIAN_NOISE = "Gaussian noise of a known size"
     THRESHOLD = "a threshold"
@@ -291,7 +290,6 @@ class Model:
             Capability.SCORE_ALONG: slopes and self.score_along is not None,
             Capability.CURVATURE: slopes and self.curvature is not None,
             Capability.SWEEPS: self.conditionals is not None or self.sources is not None,
-            Capability.CONDITIONALS: self.conditionals is not None,
             Capability.BOX: self.box is not None,
             Capability.GAUSSIAN_NOISE: self.noise_level is not None,
             Capability.THRESHOLD: self.threshold is not None,

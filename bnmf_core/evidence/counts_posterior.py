@@ -8,12 +8,8 @@ from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.samplers import sources
+from bnmf_core.samplers.gibbs_path import CHAINS, SWEEPS, UNSEEN, WIDER
 from bnmf_core.samplers.sources_path import Gammas, SourcesPath, Surroundings
-
-# Chains that look at the neighbourhood of a mode, and their sweeps, the first of them unseen.
-CHAINS, SWEEPS, UNSEEN = 8, 150, 50
-# q is this much wider, in variance, than what it was fitted to.
-WIDER = 1.2
 
 
 @dataclass(frozen=True, eq=False)

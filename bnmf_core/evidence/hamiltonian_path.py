@@ -1,6 +1,6 @@
 """From a product of normals to a posterior by Hamiltonian steps, for models without Gibbs.
 
-The path is that of :mod:`bnmf_core.evidence.gibbs_path`, q^(1−β) π^β, in coordinates in which A and
+The path is that of :mod:`bnmf_core.samplers.gibbs_path`, q^(1−β) π^β, in coordinates in which A and
 W move freely, π with its Jacobian. q is a product of normals around what chains drew there, cut at
 the walls. Trajectories are accepted by Metropolis, so that every kernel is exact; their step is
 measured in standard deviations of q and follows how often they were accepted.

@@ -1,7 +1,7 @@
 """The posterior mass of modes: each annealed from its own neighbourhood.
 
 From each factorization a population goes from truncated normals around it to the posterior, see
-:mod:`bnmf_core.evidence.gibbs_path`; the ratio of totals is the evidence of the region that it
+:mod:`bnmf_core.samplers.gibbs_path`; the ratio of totals is the evidence of the region that it
 reaches. Regions of different starts may overlap, so each start answers for its own part only: what
 of its population a solver takes back to it rather than to another start, its components in the
 start's order. These parts share the posterior out among the starts. A start that its population

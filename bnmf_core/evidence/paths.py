@@ -8,11 +8,11 @@ from bnmf_core.core.model import Capability, Model
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped
 from bnmf_core.evidence.counts_posterior import CountsPosterior
-from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.numerics.populations import Path
 from bnmf_core.samplers import sources
 from bnmf_core.samplers.coordinates import SUPPORTS
+from bnmf_core.samplers.gibbs_path import ConditionalPosterior
 
 
 class Around(Protocol):

@@ -34,6 +34,7 @@ from bnmf_core.runs.estimate import (
     together,
 )
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
+from bnmf_core.runs.planning import check
 from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store.records import RunRecord
 
@@ -206,6 +207,7 @@ def preset(
         for key in wanted.samplers
         if kind == "parts" and key != chain.algorithm and ALGORITHMS[key].works_with(under)
     ]
+    others = [spec for spec in others if not _refused(dataset, spec)]
     affordable = [spec for spec in (chain, *others) if seconds([spec]) <= PATIENCE]
     specs += affordable
     if len(affordable) < 1 + len(others):
@@ -215,6 +217,14 @@ def preset(
             f"{'is' if len(missing) == 1 else 'are'} left out."
         )
     return Preset(tuple(specs), tuple(left_out))
+
+
+def _refused(dataset: Dataset, spec: RunSpec) -> bool:
+    try:
+        check(dataset, spec)
+    except BNMFError:
+        return True
+    return False
 
 
 def chains_of(

@@ -183,8 +183,11 @@ def sweep(
     """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays.
 
     ``variance`` of the noise, None for the model's own: σ²/β draws from the posterior whose
-    likelihood is raised to the power β.
+    likelihood is raised to the power β. Poisson counts have none, and are swept by their sources.
     """
+    if sources.serve(problem):
+        A, W, _ = sources.sweep(problem, A, W, np.empty(0), rng)
+        return A, W
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen

@@ -12,6 +12,7 @@ on the seed alone.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -26,11 +27,12 @@ from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorde
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
 from bnmf_core.samplers.starting import checking
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Solution, Stopping, random_start
 
 LABEL = "Mode jumps"
-check = checking(LABEL, conditionals=True)
+TIED = "the gamma that each entry has besides is tied to AW, so that jumps would not be accepted"
+check = checking(LABEL, conditionals=True, refused=TIED)
 # Restarts that have not settled lie between modes and look like more of them.
 SEARCH = Stopping(max_iterations=3000, tolerance=None)
 MOST_MODES = 12
@@ -142,7 +144,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     A, W = (np.array(factors, dtype=np.float64) for factors in zip(*pairs, strict=True))
     D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
     return State(
-        search=hals.start(problem, A, W),
+        search=usual_solver(problem).start(problem, A, W),
         pilot=None,
         proposal=None,
         A=np.empty((0, R, D)),
@@ -184,12 +186,13 @@ def step(
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
-    search = hals.advance(problem, search, SEARCH)
+    search = usual_solver(problem).advance(problem, search, SEARCH)
     if search.active.any() or search.approaching:
         return replace(state, search=search)
+    loss = problem.loss.values(problem, *search.particles)
     A, W = problem.model.scale(*search.particles)
     threshold = settings.threshold if settings.start == "restart" else 0.0
-    found = landmarks(A, search.squared_error, threshold, MOST_MODES)
+    found = landmarks(A, loss, threshold, MOST_MODES)
     chosen = np.array([m for m, _ in found])
     order = np.stack([order for _, order in found])
     pilot = Pilot.of(
@@ -227,7 +230,7 @@ def _piloted(
         proposal=(
             fitted_jump.fit(*means)
             if _fits(problem, settings)
-            else annealed_jump.anchors(*means, settings.bridge)
+            else Anchors.of_moments(*means, settings.bridge)
         ),
         A=pilot.A[chosen],
         W=pilot.W[chosen],
@@ -238,13 +241,12 @@ def _piloted(
 def _moments(
     problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or m and m² + v, (c, R, D + N)."""
-    if _fits(problem, settings):
-        floored = fitted_jump.floored
-        z = fitted_jump.logarithms(floored(A), floored(W))
-        return z, np.einsum("ci,cj->cij", z, z)
-    mean, variance = annealed_jump.conditional_moments(problem, A, W)
-    return mean, mean**2 + variance
+    """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
+    if not _fits(problem, settings):
+        return annealed_jump.moments(problem, A, W)
+    floored = fitted_jump.floored
+    z = fitted_jump.logarithms(floored(A), floored(W))
+    return z, np.einsum("ci,cj->cij", z, z)
 
 
 def _jumped(
@@ -254,23 +256,21 @@ def _jumped(
     settings: Settings,
     rng: np.random.Generator,
 ) -> State:
-    def log_joint(A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return problem.model.log_joint(problem, A, W)
-
     A, W = state.A, state.W
     for _ in range(settings.sweeps):
         A, W = gibbs.sweep(problem, A, W, rng)
         A, W, _ = scale_move.move(problem, A, W, rng)
     if isinstance(proposal, FittedModes):
+        log_joint = partial(problem.model.log_joint, problem)
         A, W, accepted = fitted_jump.jump(log_joint, A, W, proposal, rng)
     else:
-        A, W, accepted = annealed_jump.jump(problem, log_joint, A, W, proposal, rng)
+        A, W, accepted = annealed_jump.jump(problem, A, W, proposal, rng)
     return replace(state, A=A, W=W, accepted=state.accepted + accepted, jumps=state.jumps + 1)
 
 
 def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:
     fitted = isinstance(proposal, FittedModes)
-    count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.center)
+    count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.mean)
     known = settings.start == "known"
     source = "The known factorizations are" if known else f"{settings.restarts} restarts fell into"
     without = f", without {left} which every chain left" if left else ""
@@ -310,8 +310,7 @@ def work_per_jump(problem: Problem, settings: Settings) -> float:
     sweep = gibbs.work_per_sweep(problem)
     if _fits(problem, settings):
         return (settings.sweeps + 2) * sweep
-    grams = (problem.dataset.D + problem.dataset.N) * problem.rank**2
-    return settings.sweeps * sweep + 3 * settings.bridge * (sweep + 8.0 * grams)
+    return (settings.sweeps + 3 * settings.bridge) * sweep
 
 
 def work(problem: Problem, settings: Settings) -> float:
@@ -331,7 +330,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=check,
-    needs=Needs.of(Capability.CONDITIONALS),
+    needs=Needs.of(Capability.SWEEPS),
     color="#78C050",
     symbol="triangle-up",
     summary="Walk through the posterior like Gibbs, and jump between the modes that restarts have "

@@ -34,7 +34,10 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Gammas:
-    """Independent gammas: shape and rate of every entry, (R, n) or (D, N)."""
+    """Independent gammas: shape and rate of every entry, (R, n), or (D, N).
+
+    (m, R, n) where each of m particles has its own.
+    """
 
     shape: np.ndarray
     rate: np.ndarray
@@ -48,14 +51,20 @@ class Gammas:
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Independent draws (count, …)."""
-        drawn = rng.standard_gamma(np.broadcast_to(self.shape, (count, *self.shape.shape)))
+        drawn = rng.standard_gamma(np.broadcast_to(self.shape, (count, *self.shape.shape[-2:])))
         return np.maximum(drawn / self.rate, sources.TINY)
 
     def log_density(self, F: np.ndarray) -> np.ndarray:
         """Of F (m, …), all entries together, (m,)."""
-        constant = float((self.shape * np.log(self.rate) - gammaln(self.shape)).sum())
         parts = (self.shape - 1.0) * np.log(F) - self.rate * F
-        return constant + parts.reshape(F.shape[0], -1).sum(axis=1)
+        found: np.ndarray = self.constant + parts.reshape(F.shape[0], -1).sum(axis=1)
+        return found
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """What the log density has besides the terms in the entries."""
+        parts = self.shape * np.log(self.rate) - gammaln(self.shape)
+        return np.asarray(parts.sum(axis=(-2, -1)))
 
     @cached_property
     def mean_log(self) -> np.ndarray:
@@ -105,11 +114,13 @@ class SourcesPath:
         return sources.of(self.problem)
 
     @cached_property
-    def constant(self) -> float:
-        """log q(Z) + Σ log Z!, but for Σ Z log φ."""
+    def constant(self) -> np.ndarray:
+        """log q(Z) + Σ log Z!, but for Σ Z log φ: (m,), or (1,) where all particles have one q."""
         counts = self.problem.counts
-        fitted = counts.fitted(np.exp(self.around.A.mean_log).T, np.exp(self.around.W.mean_log))
-        return float((gammaln(counts.values + 1.0) - counts.values * np.log(fitted)).sum())
+        of_A, of_W = (np.exp(q.mean_log) for q in (self.around.A, self.around.W))
+        pairs = zip(*(F.reshape(-1, *F.shape[-2:]) for F in (of_A, of_W)), strict=True)
+        fits = np.array([counts.values @ np.log(counts.fitted(A.T, W)) for A, W in pairs])
+        return gammaln(counts.values + 1.0).sum() - fits
 
     def start(self, count: int, rng: np.random.Generator) -> Population:
         """Independent draws from q."""
@@ -127,12 +138,25 @@ class SourcesPath:
         """The place after :meth:`move`."""
         A, W, *_ = place
         of_A, of_W = self._sources(A, W, power, rng)
-        seen, around, priors = self.problem.seen, self.around, self.priors
-        exposed = sources.seen_sums(seen, W, of_rows=True)
-        A = _drawn(around.A, priors.A, power, of_A, exposed, rng)
-        exposed = sources.seen_sums(seen, A, of_rows=False)
-        W = _drawn(around.W, priors.W, power, of_W, exposed, rng)
+        A = self._drawn_A(W, of_A, power, rng)
+        W = self._drawn_W(A, of_W, power, rng)
         return *self._rescaled(A, W, power, rng), of_A, of_W
+
+    def back(self, population: Population, power: float, rng: np.random.Generator) -> Population:
+        """The time reversal of :meth:`move`: its parts in the reverse order."""
+        A, W, of_A, of_W = population.place
+        A, W = self._rescaled(A, W, power, rng)
+        W = self._drawn_W(A, of_W, power, rng)
+        A = self._drawn_A(W, of_A, power, rng)
+        return self.population((A, W, *self._sources(A, W, power, rng)))
+
+    def entered(self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator) -> Population:
+        """Particles of the posterior at A (m, R, D), W (m, R, N): with sources drawn given them."""
+        return self.population((A, W, *self._sources(A, W, 1.0, rng)))
+
+    def log_start(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """log q of A (m, R, D), W (m, R, N): (m,)."""
+        return self.around.A.log_density(A) + self.around.W.log_density(W)
 
     def factors(self, population: Population) -> Factors:
         """A (m, D, R) and W (m, R, N)."""
@@ -148,6 +172,18 @@ class SourcesPath:
         ]
         return sources.allocate(self.problem.counts, between[0], between[1], rng)
 
+    def _drawn_A(
+        self, W: np.ndarray, sums: np.ndarray, power: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        exposure = sources.seen_sums(self.problem.seen, W, of_rows=True)
+        return _drawn(self.around.A, self.priors.A, power, sums, exposure, rng)
+
+    def _drawn_W(
+        self, A: np.ndarray, sums: np.ndarray, power: float, rng: np.random.Generator
+    ) -> np.ndarray:
+        exposure = sources.seen_sums(self.problem.seen, A, of_rows=False)
+        return _drawn(self.around.W, self.priors.W, power, sums, exposure, rng)
+
     def _rescaled(
         self, A: np.ndarray, W: np.ndarray, power: float, rng: np.random.Generator
     ) -> Factors:
@@ -160,9 +196,9 @@ class SourcesPath:
         for F, q, prior, sign, centre in sides:
             rate = (1.0 - power) * q.rate + power * prior.rate
             shape = (1.0 - power) * q.shape + power * prior.shape
-            stretch = stretch + sign * shape.sum(axis=1)
+            stretch = stretch + sign * shape.sum(axis=-1)
             pulls.append((rate * F).sum(axis=2))
-            at_centre.append((rate * centre).sum(axis=1))
+            at_centre.append((rate * centre).sum(axis=-1))
         t = WALK / np.sqrt(at_centre[0] + at_centre[1]) * rng.standard_normal(pulls[0].shape)
         gained = stretch * t - np.expm1(t) * pulls[0] - np.expm1(-t) * pulls[1]
         accepted = np.log1p(-rng.random(t.shape)) < gained
@@ -177,7 +213,7 @@ class SourcesPath:
             (A, of_A, around.A, priors.A),
             (W, of_W, around.W, priors.W),
         )
-        ratio = np.full(A.shape[0], -self.constant)
+        ratio = np.repeat(-self.constant, A.shape[0] // self.constant.size)
         for F, sums, q, prior in parts:
             ratio += (sums * (np.log(F) - q.mean_log)).sum(axis=(1, 2))
             ratio += prior.log_density(F) - q.log_density(F)

@@ -8,6 +8,7 @@ import numpy as np
 from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.samplers import sources
 from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
@@ -27,17 +28,22 @@ def start_setting() -> str:
     )
 
 
-def checking(label: str, conditionals: bool = False) -> Callable[[Problem, Any], None]:
+def checking(
+    label: str, conditionals: bool = False, refused: str = ""
+) -> Callable[[Problem, Any], None]:
     """What a sampler of this name asks of a problem and of settings before it is queued.
 
     It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
-    zeros, no known factorization; no conditional draws where it lives on them.
+    zeros, no known factorization; no conditional draws where it lives on them; counts with a
+    dispersion where it says why they are ``refused``.
     """
 
     def check(problem: Problem, settings: Any) -> None:
         check_posterior(problem, label)
         if conditionals:
             check_conditionals(problem, label)
+        if refused:
+            check_undispersed(problem, label, refused)
         if settings.start == "known":
             problem.dataset.known_factorizations(problem.rank)
 
@@ -73,6 +79,21 @@ def check_conditionals(problem: Problem, label: str) -> None:
     needed = problem.model.unconditional(problem.model_settings)
     if needed:
         raise SettingsError(f"{label} needs {needed}; other samplers can do without.")
+
+
+def check_undispersed(problem: Problem, label: str, why: str) -> None:
+    """Check that counts have no dispersion.
+
+    Raises
+    ------
+    SettingsError
+        Saying ``why`` they cannot be drawn where they have one.
+    """
+    if sources.serve(problem) and sources.of(problem).dispersion is not None:
+        raise SettingsError(
+            f"{label} cannot draw counts with a dispersion: {why}. Choose Gibbs or HMC, or a model "
+            "without a dispersion."
+        )
 
 
 def starts(

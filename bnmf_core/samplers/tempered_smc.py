@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -34,7 +33,7 @@ from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers import gibbs, scale_move, sources
 from bnmf_core.samplers.chains import joined
 from bnmf_core.samplers.sources_path import SourcesPath, around_prior
-from bnmf_core.samplers.starting import check_conditionals, check_posterior
+from bnmf_core.samplers.starting import check_conditionals, check_posterior, check_undispersed
 
 # Halvings of the interval, on a log scale, in which a rise of the power is looked for.
 HALVINGS = 60
@@ -233,11 +232,8 @@ def check(problem: Problem, settings: Settings) -> None:
     """Refuse a posterior that has no finite total, data of zeros, and counts with a dispersion."""
     check_posterior(problem, ALGORITHM.label)
     check_conditionals(problem, ALGORITHM.label)
-    if sources.serve(problem) and sources.of(problem).dispersion is not None:
-        raise SettingsError(
-            f"{ALGORITHM.label} cannot draw counts with a dispersion: its populations would not "
-            "come near the posterior. Choose Gibbs or HMC, or a model without a dispersion."
-        )
+    why = "its populations would not come near the posterior"
+    check_undispersed(problem, ALGORITHM.label, why)
 
 
 ALGORITHM = Algorithm(

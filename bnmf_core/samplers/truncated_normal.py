@@ -304,19 +304,20 @@ def draw_factors_between(
     """:func:`draw_factors` where the likelihood has a power and every entry a prior of its own.
 
     The density of F given the other factor is ∝ exp(heat·(⟨C, F⟩ − ½⟨F, G F⟩) + ⟨linear, F⟩ −
-    ½⟨precision, F²⟩) on F ≥ 0. ``heat`` is the power over σ²; linear, precision (R, n) are the same
-    for all c chains, precision > 0.
+    ½⟨precision, F²⟩) on F ≥ 0. ``heat`` is the power over σ²; linear, precision (c, R, n), or
+    (1, R, n) where they are the same for all c chains; precision > 0.
     """
     chains, R, n = F.shape
     width = min(TILE, n)
     a, sd = np.empty(width), np.empty(width)
     excess, work = np.empty(width), np.empty((4, width))
     for chain in range(chains):
+        its = chain % linear.shape[0]
         for first in range(0, n, TILE):
             m = min(TILE, n - first)
             part = slice(first, first + m)
             for r in range(R):
-                own = linear[r, part], precision[r, part]
+                own = linear[its, r, part], precision[its, r, part]
                 c, f = C[chain, r, part], F[chain, r, part]
                 _pulled(F[chain], c, G[chain], r, first, heat, own[0], own[1], a[:m], sd[:m])
                 _draw(a[:m], uniform[chain, r, part], excess[:m], work)

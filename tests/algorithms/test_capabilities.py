@@ -87,7 +87,7 @@ def test_a_model_can_do_what_it_has_a_part_for():
     )
     assert whole.capabilities == set(Capability)
     parts = {
-        "conditionals": {Capability.CONDITIONALS, Capability.SWEEPS},
+        "conditionals": {Capability.SWEEPS},
         "box": {Capability.BOX},
         "noise_level": {Capability.GAUSSIAN_NOISE},
         "threshold": {Capability.THRESHOLD},

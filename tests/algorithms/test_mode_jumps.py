@@ -1,22 +1,24 @@
 """Jumps between modes: their densities by definition, and masses that are known."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bnmf_core import distances, find_modes, mode_evidence
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.runs import engine
-from bnmf_core.samplers import annealed_jump, fitted_jump
+from bnmf_core.runs import engine, planning
+from bnmf_core.samplers import fitted_jump
 from bnmf_core.samplers.adaptation import Pilot
 from bnmf_core.samplers.landmarks import landmarks, match, unit_columns
 
 from .kernels import make_problem
-from .masses import mass_of_first
-from .test_tempered_smc import SIGMA, by_importance, tiny
+from .masses import mass_of_first, nearest_solution
 
 SHORT = {"pilot": 60, "warm_up": 5}
 
@@ -55,6 +57,44 @@ def test_with_noise_one_of_two_equal_fits_has_nearly_all_the_mass():
     assert particles.info["notes"][0].startswith("The known factorizations are 2 modes;")
 
 
+def of_two_solutions(particles):
+    """0 or 1 for each, of factorizations of X that has every row of the problem twice."""
+    A = np.asarray(particles.A)
+    return nearest_solution(SimpleNamespace(A=A.reshape(A.shape[0], 2, 6, 3).sum(axis=1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("proposal", "chains", "draws", "warm_up"),
+    [("annealed", 16, 40, 20), ("fitted", 40, 400, 300)],
+)
+def test_modes_of_counts_are_visited_as_often_as_they_have_mass(proposal, chains, draws, warm_up):
+    X = np.round(40.0 * np.tile(laurberg("two").X, (2, 2)))
+    X[5, 6] += 8.0  # which one solution explains better
+    data = Dataset.from_array(X)
+    settings = {"chains": chains, "sweeps": 1, "warm_up": warm_up, "proposal": proposal}
+    spec = RunSpec("mode_jumps", 3, "poisson", particles=chains * draws, settings=settings)
+    particles = engine.run(data, spec)
+    assert particles.info["notes"][0].startswith("40 restarts fell into 2 modes; chains jumped")
+    first = of_two_solutions(particles) == 0
+    means = np.array([first[particles.chain == c].mean() for c in range(chains)])
+    assert (means > 0.05).mean() > 0.5 and (means < 0.95).mean() > 0.5  # they do cross
+    starts = engine.run(data, RunSpec("random_restarts", 3, "poisson", particles=20))
+    starts = starts.subset(find_modes(distances(starts), threshold=10.0).representative)
+    found = mode_evidence(data, starts, rng=np.random.default_rng(0), repeats=4, check=False)
+    (mass,) = found["mass"][of_two_solutions(starts) == 0]
+    error = np.hypot(means.std(ddof=1) / np.sqrt(chains), 0.05)
+    assert abs(mass - 0.5) > 0.1 and abs(first.mean() - mass) < 3.5 * error
+
+
+@pytest.mark.parametrize("algorithm", ["mode_jumps", "tempered_smc"])
+def test_counts_with_a_dispersion_are_refused(algorithm):
+    data = Dataset.from_array(np.arange(1.0, 13.0).reshape(3, 4))
+    planning.check(data, RunSpec(algorithm, 2, "poisson"))
+    with pytest.raises(SettingsError, match="cannot draw counts with a dispersion: "):
+        planning.check(data, RunSpec(algorithm, 2, "negative_binomial"))
+
+
 def test_one_mode_is_told_with_what_to_run_first():
     rng = np.random.default_rng(0)
     data = Dataset.from_array(rng.random((6, 1)) @ rng.random((1, 7)) + 0.01 * rng.random((6, 7)))
@@ -89,77 +129,6 @@ def test_what_is_drawn_has_the_moments_that_were_fitted():
     z = fitted_jump.draw(modes, 400_000, rng)
     np.testing.assert_allclose(z.mean(axis=0), mean[0], atol=0.015)
     np.testing.assert_allclose(np.cov(z.T), covariance, atol=0.05)
-
-
-# Annealed
-
-
-def anchored(K=2, shape=(3, 4), rank=2, low=-1.0, high=1.5, narrowest=5.0):
-    rng = np.random.default_rng(5)
-    center = rng.uniform(low, high, (K, rank, sum(shape)))
-    return annealed_jump.Anchors(
-        center, rng.uniform(0.3, narrowest, center.shape), np.linspace(0, 1, 33)
-    )
-
-
-def test_the_products_are_normalised_on_what_is_allowed():
-    problem, anchors = make_problem(np.ones((3, 4)), 2), anchored()
-    rng, label = np.random.default_rng(6), np.array([0, 1, 1])
-    A, W = annealed_jump._draw_products(problem, anchors, label, 3, rng)
-    assert (A >= 0).all() and A.shape == (3, 2, 3) and W.shape == (3, 2, 4)
-    F = np.concatenate((A, W), axis=2)
-    m, sd = anchors.center[label], anchors.precision[label] ** -0.5
-    expected = stats.truncnorm.logpdf(F, -m / sd, np.inf, m, sd).sum(axis=(1, 2))
-    np.testing.assert_allclose(
-        annealed_jump.log_product(problem, anchors, label, A, W), expected, rtol=1e-10
-    )
-
-
-def test_draws_of_the_products_follow_them():
-    problem, anchors = make_problem(np.ones((3, 4)), 2), anchored()
-    label = np.zeros(20_000, dtype=int)
-    A, _ = annealed_jump._draw_products(problem, anchors, label, 3, np.random.default_rng(7))
-    m, sd = anchors.center[0, 1, 2], anchors.precision[0, 1, 2] ** -0.5
-    drawn = stats.truncnorm(-m / sd, np.inf, m, sd)
-    assert stats.kstest(A[:, 1, 2], drawn.cdf).pvalue > 1e-4
-
-
-def test_moments_are_those_of_the_conditional_normals():
-    rng = np.random.default_rng(8)
-    X, A, W = rng.random((3, 4)), rng.random((3, 2)), rng.random((2, 4))
-    problem = make_problem(X, 2, sigma=0.7, rate=0.4)
-    mean, variance = annealed_jump.conditional_moments(problem, A.T[None], W[None])
-    for d, r in np.ndindex(3, 2):
-        others = X[d] - A[d] @ W + A[d, r] * W[r]
-        assert variance[0, r, d] == pytest.approx(0.49 / (W[r] @ W[r]))
-        assert mean[0, r, d] == pytest.approx((others @ W[r] - 0.4 * 0.49) / (W[r] @ W[r]))
-    for r, n in np.ndindex(2, 4):
-        others = X[:, n] - A @ W[:, n] + A[:, r] * W[r, n]
-        assert mean[0, r, 3 + n] == pytest.approx(
-            (others @ A[:, r] - 0.4 * 0.49) / (A[:, r] @ A[:, r])
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gaps", [False, True])
-def test_the_mean_weight_of_the_way_up_is_the_evidence(gaps):
-    mask = np.ones((3, 4), dtype=bool)
-    mask[0, 2] = mask[2, 3] = not gaps
-    data = tiny(2, mask)
-    problem = make_problem(data.X, 2, sigma=SIGMA)
-    object.__setattr__(problem, "dataset", data)
-    anchors = anchored(K=1, low=0.0, high=1.0, narrowest=1.0)
-    rng, label = np.random.default_rng(9), np.zeros(2_000 if gaps else 4_000, dtype=int)
-    A, W = annealed_jump._draw_products(problem, anchors, label, 3, rng)
-
-    def log_joint(A, W):
-        return problem.model.log_joint(problem, A, W)
-
-    _, _, log_w = annealed_jump._path(problem, log_joint, A, W, label, anchors, rng, upwards=True)
-    w = np.exp(log_w - log_w.max())
-    found, error = log_w.max() + np.log(w.mean()), w.std() / w.mean() / np.sqrt(w.size)
-    expected, of_expected = by_importance(data, 2)
-    assert error < 0.1 and abs(found - expected) < 3 * np.hypot(error, of_expected)
 
 
 # Landmarks

@@ -221,15 +221,9 @@ def test_each_population_counts_by_its_own_evidence(small):
     np.testing.assert_allclose(np.log(mass), logs - logsumexp(logs), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "needed"),
-    [
-        ("tempered_smc", "conditional draws"),
-        ("mode_jumps", "conditional draws from normal distributions"),
-    ],
-)
-def test_a_model_without_conditionals_is_refused_before_the_start(small, algorithm, needed):
-    with pytest.raises(SettingsError, match=f"needs {needed}, which the model"):
+@pytest.mark.parametrize("algorithm", ["tempered_smc", "mode_jumps"])
+def test_a_model_without_conditionals_is_refused_before_the_start(small, algorithm):
+    with pytest.raises(SettingsError, match="needs conditional draws, which the model"):
         planning.check(small, RunSpec(algorithm, 2, model="silf"))
 
 

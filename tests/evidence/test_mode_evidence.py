@@ -10,11 +10,11 @@ from bnmf_core import Dataset, RunSpec, distances, find_modes, laurberg, mode_ev
 from bnmf_core.core.errors import Cancelled, RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import anneal, halved
-from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.evidence.weighing import own_part
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.populations import Population, systematic
+from bnmf_core.samplers.gibbs_path import ConditionalPosterior
 
 CONVERGED = {"max_iterations": 3000, "tolerance": 1e-9}
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bnmf_core.core.problem import Problem
-from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
-from bnmf_core.evidence.gibbs_path import ConditionalPosterior, GibbsPath, Neighbourhood
-from bnmf_core.evidence.truncated_normals import TruncatedNormals
 from bnmf_core.likelihoods import gaussian
+from bnmf_core.samplers.entries import Entries, Given, conditional_moments, redraw, rescale
+from bnmf_core.samplers.gibbs_path import ConditionalPosterior, GibbsPath, Neighbourhood
+from bnmf_core.samplers.truncated_normals import TruncatedNormals
 
 CHAINS = 20_000
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bnmf_core.evidence.truncated_normals import TruncatedNormals
+from bnmf_core.samplers.truncated_normals import TruncatedNormals
 
 CASES = [
     (0.5, 0.3, np.inf),

@@ -41,21 +41,21 @@ MUTANTS = (
     ),
     Mutant(
         "evidence: normals that are not normalised by their truncation",
-        "evidence/truncated_normals.py",
+        "samplers/truncated_normals.py",
         "log_total = log_inside + 0.5",
         "log_total = 0.5",
         "tests/evidence/test_truncated_normals.py",
     ),
     Mutant(
         "evidence: no Jacobian in the move of scales",
-        "evidence/entries.py",
+        "samplers/entries.py",
         " + excess * step",
         "",
         "tests/evidence/test_path.py",
     ),
     Mutant(
         "evidence: the prior comes in at once",
-        "evidence/entries.py",
+        "samplers/entries.py",
         "(1 - power) * self.linear + power * other.linear",
         "(1 - power) * self.linear + other.linear",
         "tests/evidence/test_path.py",
@@ -91,8 +91,8 @@ MUTANTS = (
     Mutant(
         "evidence of counts: the factorials are left out",
         "samplers/sources_path.py",
-        "(gammaln(counts.values + 1.0) - counts.values * np.log(fitted)).sum()",
-        "(-counts.values * np.log(fitted)).sum()",
+        "return gammaln(counts.values + 1.0).sum() - fits",
+        "return -fits",
         "tests/evidence/test_counts.py",
     ),
     Mutant(

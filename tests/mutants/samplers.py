@@ -111,18 +111,34 @@ MUTANTS = (
         "tests/algorithms/test_invariance.py -k fitted",
     ),
     Mutant(
-        "annealed jump: no weights",
+        "annealed jump: no weights on the way up",
         "samplers/annealed_jump.py",
-        "rise = powers[t] - powers[t - 1]",
-        "rise = 0.0 * powers[t]",
-        "tests/algorithms/test_invariance.py -k annealed",
+        "        log_w += rise * population.log_ratio\n        population = bridge.move",
+        "        population = bridge.move",
+        "tests/algorithms/test_annealed_jump.py -k mean_weight",
     ),
     Mutant(
-        "annealed jump: products not normalised by their truncation",
-        "samplers/annealed_jump.py",
-        " - 0.5 * np.log(2 * np.pi) - inside",
-        " - 0.5 * np.log(2 * np.pi)",
-        "tests/algorithms/test_invariance.py -k annealed",
+        "annealed jump: components are gone back in their own order",
+        "samplers/entries.py",
+        "np.ascontiguousarray(F[..., ::-1, :])",
+        "F.copy()",
+        "tests/algorithms/test_annealed_jump.py -k way_back",
+    ),
+    Mutant(
+        "annealed jump of counts: A before W on the way back",
+        "samplers/sources_path.py",
+        "        W = self._drawn_W(A, of_W, power, rng)\n"
+        "        A = self._drawn_A(W, of_A, power, rng)\n        return",
+        "        A = self._drawn_A(W, of_A, power, rng)\n"
+        "        W = self._drawn_W(A, of_W, power, rng)\n        return",
+        "tests/algorithms/test_annealed_jump.py -k way_back",
+    ),
+    Mutant(
+        "annealed jump of counts: sources at the top that are those of q",
+        "samplers/sources_path.py",
+        "self._sources(A, W, 1.0, rng)",
+        "self._sources(A, W, 0.0, rng)",
+        "tests/algorithms/test_annealed_jump.py -k way_back",
     ),
     Mutant(
         "annealed jump: the place it leaves has no weight",

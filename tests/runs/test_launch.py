@@ -35,6 +35,15 @@ def test_plans_have_more_restarts_or_more_samplers(small):
         check(small, spec)
 
 
+@pytest.mark.parametrize(("model", "jumps"), [("poisson", True), ("negative_binomial", False)])
+def test_samplers_that_refuse_a_model_are_not_compared(model, jumps):
+    counts = Dataset.from_array(np.arange(1.0, 31.0).reshape(5, 6))
+    compared = preset(counts, 2, plan="compare", model=model).specs
+    assert ("mode_jumps" in [spec.algorithm for spec in compared]) == jumps
+    for spec in compared:
+        check(counts, spec)
+
+
 def test_chains_are_several_and_explorers_converge(small):
     *explorers, chain = preset(small, 3).specs
     assert check(small, chain)[1].chains == 4

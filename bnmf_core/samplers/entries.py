@@ -23,7 +23,10 @@ FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """linear, precision : (R, n) of every entry's own prior. largest : where entries end."""
+    """linear, precision : (R, n) of every entry's own prior. largest : where entries end.
+
+    (m, R, n) where each of m particles has its own.
+    """
 
     linear: np.ndarray
     precision: np.ndarray
@@ -45,7 +48,23 @@ class Entries:
     def log_density(self, F: np.ndarray) -> np.ndarray:
         """⟨linear, F⟩ − ½⟨precision, F²⟩ of each factor (m, R, n): (m,)."""
         flat = F.reshape(F.shape[0], -1)
-        return flat @ self.linear.ravel() - 0.5 * ((flat * flat) @ self.precision.ravel())
+        linear, precision = (part.reshape(-1, flat.shape[1]) for part in self._parts)
+        found: np.ndarray = np.vecdot(flat, linear) - 0.5 * np.vecdot(flat * flat, precision)
+        return found
+
+    def by_particle(self) -> tuple[np.ndarray, np.ndarray]:
+        """linear and precision, (m, R, n), or (1, R, n) where all particles have the same."""
+        linear, precision = (part.reshape(-1, *part.shape[-2:]) for part in self._parts)
+        return linear, precision
+
+    def turned(self) -> "Entries":
+        """The components from the last to the first."""
+        linear, precision = (_turned(part) for part in self._parts)
+        return Entries(linear, precision, self.largest)
+
+    @property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.linear, self.precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +78,10 @@ class Given:
     C: np.ndarray
     seen: np.ndarray | None
 
+    def turned(self) -> "Given":
+        """The components from the last to the first."""
+        return Given(_turned(self.other), _turned(self.C), self.seen)
+
     def grams(self, p: int) -> Iterator[tuple[slice, np.ndarray]]:
         """The Gram matrix for every column, of particle p: (columns, (R, R, columns))."""
         if self.seen is not None:
@@ -68,12 +91,29 @@ class Given:
         yield slice(None), np.broadcast_to(G[:, :, None], (*G.shape, self.C.shape[2]))
 
 
+def _turned(F: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(F[..., ::-1, :])
+
+
 def redraw(
-    F: np.ndarray, given: Given, heat: float, entries: Entries, rng: np.random.Generator
+    F: np.ndarray,
+    given: Given,
+    heat: float,
+    entries: Entries,
+    rng: np.random.Generator,
+    backwards: bool = False,
 ) -> None:
-    """Draw every entry of F (m, R, n) in place, one row after the other."""
+    """Draw every entry of F (m, R, n) in place, one row after the other.
+
+    ``backwards`` : from the last to the first, the time reversal.
+    """
+    if backwards:
+        turned = _turned(F)
+        redraw(turned, given.turned(), heat, entries.turned(), rng)
+        F[:] = turned[:, ::-1]
+        return
     uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
-    linear, precision = entries.linear, entries.precision
+    linear, precision = entries.by_particle()
     if given.seen is None and np.isinf(entries.largest) and precision.min() > 0.0:
         G = gram(given.other)
         draw_factors_between(F, given.C, G, heat, linear, precision, uniform)
@@ -81,7 +121,8 @@ def redraw(
     for p in range(F.shape[0]):
         for columns, G in given.grams(p):
             part, C, u = (array[p, :, columns].copy() for array in (F, given.C, uniform))
-            own = linear[:, columns].copy(), precision[:, columns].copy()
+            its = p % linear.shape[0]
+            own = linear[its, :, columns].copy(), precision[its, :, columns].copy()
             draw_factors_within(part, C, G, heat, *own, entries.largest, u)
             F[p, :, columns] = part
 
@@ -122,7 +163,7 @@ def rescale(
     """
     excess = A.shape[2] - W.shape[2]
     terms = _terms(A, W, of_A, of_W)
-    bend = _bend(*(term[0] for term in _terms(centre[0][None], centre[1][None], of_A, of_W)))
+    bend = _bend(*_terms(*centre, of_A, of_W))
     size = SCALE_STEP / np.sqrt(np.maximum(bend, 1.0))
     step = size * rng.standard_normal(A.shape[:2])
     gain = _log_density(step, *terms) - _log_density(np.zeros_like(step), *terms) + excess * step
@@ -136,16 +177,8 @@ def _terms(
     A: np.ndarray, W: np.ndarray, of_A: Entries, of_W: Entries
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Of every component, (m, R): ⟨linear, A⟩, ⟨precision, A²⟩, ⟨linear, W⟩, ⟨precision, W²⟩."""
-    pairs = ((A, of_A), (W, of_W))
-    sums = [
-        sum_of
-        for F, own in pairs
-        for sum_of in (
-            np.einsum("mrn,rn->mr", F, own.linear),
-            np.einsum("mrn,mrn,rn->mr", F, F, own.precision, optimize=False),
-        )
-    ]
-    return sums[0], sums[1], sums[2], sums[3]
+    a1, w1 = np.vecdot(A, of_A.linear), np.vecdot(W, of_W.linear)
+    return a1, np.vecdot(A * A, of_A.precision), w1, np.vecdot(W * W, of_W.precision)
 
 
 def _log_density(

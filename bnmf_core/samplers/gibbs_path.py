@@ -6,6 +6,7 @@ normals, it is so under every q^(1−β) π^β: its precision is β·h + (1−β
 X enters through the same two products as in any Gibbs sweep.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -15,11 +16,10 @@ import numpy as np
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.model import Conditionals, given
 from bnmf_core.core.problem import Problem
-from bnmf_core.evidence.annealing import Stopped, never
-from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
-from bnmf_core.evidence.truncated_normals import TruncatedNormals
 from bnmf_core.numerics.populations import Population
 from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.samplers.entries import Entries, Given, conditional_moments, redraw, rescale
+from bnmf_core.samplers.truncated_normals import TruncatedNormals
 from bnmf_core.solvers.solution import gram
 
 # Chains that look at the neighbourhood of a mode, and their sweeps, the first of them unseen.
@@ -100,18 +100,26 @@ class ConditionalPosterior:
         return self.log_likelihood(A, W, known) + self.log_prior(A, W)
 
     def log_likelihood(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
-        """What :meth:`log_joint` adds to :meth:`log_prior`: it depends on AW only."""
+        """What :meth:`log_joint` adds to :meth:`log_prior`: it depends on AW only.
+
+        ``known`` may also be what Aᵀ was drawn from, given this W.
+        """
         data = self.problem.dataset
         if self.problem.seen is not None:
             squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
         else:
-            overlap = np.einsum("mrn,mrn->m", W, known.C)
+            drawn = A if known.other is W else W
+            overlap = np.einsum("mrn,mrn->m", drawn, known.C)
             size = np.einsum("mrs,mrs->m", gram(A), gram(W))
             squared = np.maximum(data.squared_norm - 2.0 * overlap + size, 0.0)
         return self.constant - 0.5 * self.heat * squared
 
     def around(
-        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
+        self,
+        A: np.ndarray,
+        W: np.ndarray,
+        rng: np.random.Generator,
+        stopped: Callable[[], bool] | None = None,
     ) -> Neighbourhood:
         """What chains meet that set out at A (D, R), W (R, N)."""
         start_A, start_W = self.problem.model.scale(A[None], W[None])
@@ -159,16 +167,12 @@ class GibbsPath:
 
     def start(self, count: int, rng: np.random.Generator) -> Population:
         """Independent draws from the product of truncated normals."""
-        A, W = self.around.A.draw(count, rng), self.around.W.draw(count, rng)
-        return self._population(A, W, self.posterior.log_joint(A, W, self.posterior.given_A(A)))
+        return self.entered(self.around.A.draw(count, rng), self.around.W.draw(count, rng), rng)
 
     def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
         """One sweep over A and W, then one over the components' scales."""
         A, W = (part.copy() for part in population.place)
-        prior_A, prior_W = self.posterior.priors
-        of_A = self.around.A.entries.towards(prior_A, power)
-        of_W = self.around.W.entries.towards(prior_W, power)
-        heat = power * self.posterior.heat
+        of_A, of_W, heat = self._between(power)
         redraw(A, self.posterior.given_W(W), heat, of_A, rng)
         known = self.posterior.given_A(A)
         redraw(W, known, heat, of_W, rng)
@@ -177,14 +181,38 @@ class GibbsPath:
             rescale(A, W, of_A, of_W, self.around.centre, rng)
         return self._population(A, W, likelihood + self.posterior.log_prior(A, W))
 
+    def back(self, population: Population, power: float, rng: np.random.Generator) -> Population:
+        """The time reversal of :meth:`move`."""
+        A, W = (part.copy() for part in population.place)
+        of_A, of_W, heat = self._between(power)
+        if not self.posterior.bounded:
+            rescale(A, W, of_A, of_W, self.around.centre, rng)
+        redraw(W, self.posterior.given_A(A), heat, of_W, rng, backwards=True)
+        known = self.posterior.given_W(W)
+        redraw(A, known, heat, of_A, rng, backwards=True)
+        return self._population(A, W, self.posterior.log_joint(A, W, known))
+
+    def entered(self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator) -> Population:
+        """Particles at A (m, R, D), W (m, R, N)."""
+        return self._population(A, W, self.posterior.log_joint(A, W, self.posterior.given_A(A)))
+
+    def log_start(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """log q of A (m, R, D), W (m, R, N): (m,)."""
+        return self.around.A.log_density(A) + self.around.W.log_density(W)
+
     def factors(self, population: Population) -> Factors:
         """A (m, D, R) and W (m, R, N)."""
         A, W = population.place
         return np.ascontiguousarray(A.transpose(0, 2, 1)), W
 
     def _population(self, A: np.ndarray, W: np.ndarray, log_joint: np.ndarray) -> Population:
-        log_start = self.around.A.log_density(A) + self.around.W.log_density(W)
-        return Population((A, W), log_joint - log_start)
+        return Population((A, W), log_joint - self.log_start(A, W))
+
+    def _between(self, power: float) -> tuple[Entries, Entries, float]:
+        """What entries of A and of W have of their own at this power, and that of X over σ²."""
+        ends = zip((self.around.A, self.around.W), self.posterior.priors, strict=True)
+        of_A, of_W = (near.entries.towards(prior, power) for near, prior in ends)
+        return of_A, of_W, power * self.posterior.heat
 
 
 class _Met:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from bnmf_core.evidence.entries import Entries, Given, redraw
+from bnmf_core.samplers.entries import Entries, Given, redraw
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,15 +13,16 @@ class TruncatedNormals:
     """The density ∝ exp(⟨linear, F⟩ − ½⟨precision, F²⟩) on 0 ≤ F ≤ largest, and its total.
 
     entries : linear = mean/variance, precision = 1/variance of the normals before they are cut.
-    log_total : the logarithm of the integral of that exponential over all entries.
+    log_total : the logarithm of the integral of that exponential over all entries; (m,) where
+        each of m particles has its own density.
     """
 
     entries: Entries
-    log_total: float
+    log_total: np.ndarray
 
     @classmethod
     def of(cls, mean: np.ndarray, variance: np.ndarray, largest: float) -> "TruncatedNormals":
-        """Normals of this mean and variance (R, n), cut to 0 ≤ F ≤ largest."""
+        """Normals of this mean and variance, (R, n) or (m, R, n), cut to 0 ≤ F ≤ largest."""
         sd = np.sqrt(variance)
         # The probability of the interval, from the side on which it is no difference of ones.
         low, high = -mean / sd, (largest - mean) / sd
@@ -30,7 +31,15 @@ class TruncatedNormals:
         beyond = np.exp(log_ndtr(-high) - log_ndtr(-low))
         log_inside = log_ndtr(-low) + np.log1p(-beyond)
         log_total = log_inside + 0.5 * (mean * mean / variance + np.log(2 * np.pi * variance))
-        return cls(Entries(mean / variance, 1.0 / variance, largest), float(log_total.sum()))
+        entries = Entries(mean / variance, 1.0 / variance, largest)
+        return cls(entries, log_total.sum(axis=(-2, -1)))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Of every entry, were there no largest: the mean of a normal that is cut at 0."""
+        sd = self.entries.precision**-0.5
+        place = self.entries.linear * sd
+        return sd * (place + np.exp(-0.5 * (place**2 + np.log(2 * np.pi)) - log_ndtr(place)))
 
     def log_density(self, F: np.ndarray) -> np.ndarray:
         """The logarithm of the normalised density of F (m, R, n): (m,)."""
@@ -38,7 +47,7 @@ class TruncatedNormals:
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Independent draws (count, R, n)."""
-        F = np.zeros((count, *self.entries.linear.shape))
+        F = np.zeros((count, *self.entries.linear.shape[-2:]))
         nothing = Given(np.zeros((count, F.shape[1], 1)), np.zeros_like(F), None)
         redraw(F, nothing, 0.0, self.entries, rng)
         return F

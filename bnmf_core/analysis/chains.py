@@ -18,6 +18,7 @@ from bnmf_core.compare.chain_modes import chain_modes_of
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import Settled, settled
 from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.names import no_more
 from bnmf_core.lazy import lazy
 from bnmf_core.store import files
 
@@ -65,7 +66,8 @@ class Verdict:
         )
         if not self.settled:
             return f"{who} not settled. {self.reason}"
-        numbers = f"R̂ ≤ {self.r_hat:.2f}, ESS ≥ {min(self.ess_bulk, self.ess_tail):.0f}"
+        r_hat, ess = no_more(self.r_hat, min(self.ess_bulk, self.ess_tail))
+        numbers = f"R̂ ≤ {r_hat:.2f}, ESS ≥ {ess:.0f}"
         if self.modes == 1:
             return f"{who} settled{'' if one else ' and agree'} ({numbers})."
         shared = "; ".join(

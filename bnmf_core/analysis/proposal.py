@@ -63,4 +63,4 @@ def proposal(dataset: Dataset) -> Proposal:
     found = variation(dataset)
     if found.beyond_poisson:
         suited = model_for(Kind.VARIED) or suited
-    return Proposal(suited.key, found.said, numbers, found)
+    return Proposal(suited.key, f"{numbers.advice} {found.said}".lstrip(), numbers, found)

@@ -118,7 +118,7 @@ def _from_file(
         said.append(sentence)
     dataset, sentence = labelled(dataset)
     numbers = numbers_of(dataset)
-    said += [*filter(None, (sentence, numbers.said, numbers.advice))]
+    said += [*filter(None, (sentence, numbers.said, numbers.advice, dataset.empty))]
     if note is not None:
         for sentence in said:
             note(sentence)

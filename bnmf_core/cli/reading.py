@@ -147,8 +147,9 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
     suited, said = None, ""
     if not reading.faults:
         try:
-            suited = proposal(load_file(options.file, reading=reading))
-            said = suited.said
+            dataset = load_file(options.file, reading=reading)
+            suited = proposal(dataset)
+            said = f"{suited.said} {dataset.empty}".rstrip()
         except DataError as error:  # such as a matrix of one row
             said = f"? {error}"
 

@@ -114,3 +114,12 @@ def percent(share: float) -> str:
         return "> 99.9 %"
     digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
     return f"{100 * share:.{digits}f} %"
+
+
+def no_more(r_hat: float, ess: float) -> tuple[float, float]:
+    """R̂ with two digits that it does not exceed, and an ESS that it is not below.
+
+    >>> no_more(1.011, 301.7)
+    (1.02, 301.0)
+    """
+    return round(r_hat + 0.005 - 1e-9, 2), ess // 1.0

@@ -7,6 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import percent
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.matrix import is_sparse, only_yes_and_no, stored
 
@@ -15,6 +16,8 @@ Inverse = Callable[[np.ndarray], np.ndarray]
 COLUMNS, VALUES = 50, 200
 # Where so few of the entries are not whole, they are looked at as mistakes.
 FEW_BROKEN = 0.05
+# So few of at least so many entries may hold more than this part of ΣX.
+FEW_ALONE, MANY, NEARLY_ALL = 3, 30, 0.9
 # Ratings have no more steps than this.
 MOST_STEPS = 10
 # What columns of parts of a whole sum to, and how nearly, as their entries may be rounded.
@@ -50,8 +53,8 @@ class Kind(StrEnum):
 class Numbers:
     """What the numbers of X are.
 
-    kind : one of :class:`Kind`. said : why, in a sentence. advice : how to get counts, in a
-    sentence; "" where they are counts, or were not made of any.
+    kind : one of :class:`Kind`. said : why, in a sentence. advice : how to get counts, or which of
+    them look like mistakes, in a sentence; "" where there is nothing to do.
     """
 
     kind: Kind
@@ -82,7 +85,7 @@ def numbers_of(dataset: Dataset) -> Numbers:
         return Numbers(Kind.OTHER, against)
     if dataset.whole_numbers:
         said = f"These are counts: every entry is a whole number, the largest {largest:,.0f}."
-        return Numbers(Kind.COUNTS, said)
+        return Numbers(Kind.COUNTS, said, _of_outstanding(dataset))
     columns = [_distinct(dataset, n) for n in evenly_spaced(dataset.N, COLUMNS)]
     if why := _scaled(columns, [_error(column) for column in columns], _total(dataset)):
         return Numbers(
@@ -106,6 +109,41 @@ def numbers_of(dataset: Dataset) -> Numbers:
         said = f"{many} not whole, such as {broken[0]:g}; all others are whole numbers."
         return Numbers(Kind.OTHER, said, "If these are counts, correct that in the table.")
     return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
+
+
+def outstanding(dataset: Dataset) -> list[tuple[int, int]]:
+    """Places (d, n) of few entries that hold nearly all of ΣX, the largest first; mostly none.
+
+    >>> from bnmf_core import Dataset
+    >>> X = np.ones((5, 8))
+    >>> X[1, 3] = 1000.0
+    >>> outstanding(Dataset.from_array(X))
+    [(1, 3)]
+    """
+    values = stored(dataset.X).ravel()
+    if values.size < MANY:
+        return []
+    largest = np.argpartition(values, -FEW_ALONE)[-FEW_ALONE:]
+    largest = largest[np.argsort(-values[largest], kind="stable")]
+    enough = np.flatnonzero(np.cumsum(values[largest]) > NEARLY_ALL * dataset.total)
+    if not enough.size:
+        return []
+    places = dataset.X.tocoo().coords if is_sparse(dataset.X) else np.indices(dataset.X.shape)
+    rows, columns = (np.ravel(part)[largest[: enough[0] + 1]].tolist() for part in places)
+    return list(zip(rows, columns, strict=True))
+
+
+def _of_outstanding(dataset: Dataset) -> str:
+    """Which entries hold nearly all of ΣX, in a sentence; "" where none do."""
+    found = outstanding(dataset)
+    if not found:
+        return ""
+    part = percent(sum(float(dataset.X[place]) for place in found) / dataset.total)
+    named = "; ".join(
+        f"{dataset.features[d]}, {dataset.observations[n] or n + 1}" for d, n in found
+    )
+    many = "One entry holds" if len(found) == 1 else f"{len(found)} entries hold"
+    return f"{many} {part} of all counts ({named}): correct that if it is a mistake."
 
 
 def _no_counts(dataset: Dataset, largest: float) -> str:

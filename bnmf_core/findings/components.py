@@ -15,7 +15,7 @@ from bnmf_core.compare.alignment import component_angles, component_stability, m
 from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import numbered
+from bnmf_core.core.names import no_more, numbered
 from bnmf_core.findings.facts import Fact, fact
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def uncertainty(
     ]
     if turned.size > 1:
         said.append(fact("turned_least", component=names[near], angle=turned[near]))
-    return [*said, fact("mixed", r_hat=first.r_hat, ess=first.ess)]
+    r_hat, ess = no_more(first.r_hat, first.ess)
+    return [*said, fact("mixed", r_hat=r_hat, ess=ess)]
 
 
 def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ()) -> list[str]:

@@ -167,6 +167,8 @@ def facts(found: Spreads, component: int | None = None) -> list[Fact]:
     }
     single = component is not None or len(found.names) == 1
     kind = "little" if little else "alike" if alike else "only" if single else "most"
+    if kind == "most":  # another component may turn most by something else
+        numbers = {key: numbers[key] for key, values in farthest.items() if values.argmax() == r}
     said = fact(
         f"spread.{kind}",
         component=found.names[r],

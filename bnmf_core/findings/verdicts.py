@@ -13,6 +13,7 @@ import pandas as pd
 from bnmf_core.analysis.evidence import Evidence, clear_winner
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.names import no_more
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import (
     AGREED,
@@ -170,7 +171,8 @@ def chains(answer: Answer) -> Verdict:
         judged = judged or [(mode.r_hat, mode.ess) for mode in posterior.modes]
     r_hat, size = max(worst for worst, _ in judged), min(size for _, size in judged)
     key = "settled_chains.runs" if verdicts.by_run else "settled_chains.modes"
-    return verdict("settled", CLEAR, fact(key, r_hat=r_hat, ess=size))
+    bound, least = no_more(r_hat, size)
+    return verdict("settled", CLEAR, fact(key, r_hat=bound, ess=least))
 
 
 def matters(answer: Answer) -> Verdict | None:

@@ -38,10 +38,14 @@ def show(dataset_id: str) -> None:
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
         found = proposed.of(dataset_id)
         numbers = found.numbers
+        said = [dataset.empty]
         if numbers.kind is not Kind.OTHER or numbers.advice:
             # Of counts the reason is how much they vary; of others it is what they are.
-            reason = "" if found.reason.startswith(numbers.said) else found.reason
-            said = (numbers.said, numbers.advice, reason, found.suited)
+            advice = "" if numbers.advice in found.reason else numbers.advice
+            if not found.reason.startswith(numbers.said):
+                said.insert(0, numbers.said)
+            said = [*said[:-1], advice, found.reason, found.suited, dataset.empty]
+        if any(said):
             st.markdown(plain(" ".join(filter(None, said))))
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
@@ -62,7 +66,7 @@ def show(dataset_id: str) -> None:
         _hide(dataset)
         yes_no.ask(dataset, _change)
         on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
-        st.caption(plain(" ".join(filter(None, (*label_counts(dataset), dataset.empty, on_disk)))))
+        st.caption(plain(" ".join(filter(None, (*label_counts(dataset), on_disk)))))
 
 
 def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:

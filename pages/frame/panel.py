@@ -126,7 +126,7 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
         f"{plain(DISTANCES[metric].label)}: {plain(DISTANCES[metric].summary)}",
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
-    largest = float(linkage[-1, 2]) if len(linkage) else 0.0
+    largest = _in_address(float(linkage[-1, 2])) if len(linkage) else 0.0
     suggested = _suggested(analysis.kept_under, metric, analysis)
     finest = structure.finest_threshold(analysis, metric)
     threshold = _threshold(suggested, finest, largest)
@@ -149,6 +149,12 @@ def _suggested(kept_under: str, metric: str, _analysis: Comparison) -> float:
 def _modes(kept_under: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
     """Its modes at this threshold."""
     return structure.modes_at(_analysis, metric, threshold)
+
+
+def _in_address(distance: float) -> float:
+    """The distance, or a little more, with as many digits as an address has."""
+    near = float(f"{distance:g}")
+    return near if near >= distance else float(f"{distance * (1 + 1e-5):g}")
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:

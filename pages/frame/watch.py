@@ -9,6 +9,7 @@ from bnmf_core.analysis import unfinished
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.core.errors import NotFoundError
+from bnmf_core.core.names import no_more
 from bnmf_core.jobs.job import JobStatus
 from bnmf_core.lazy import lazy
 from bnmf_core.registry import ALGORITHMS
@@ -49,7 +50,10 @@ def progress_bar(run: RunRecord) -> None:
 def _settling(folder: str, tenth: int, _run_id: str) -> str:
     """R̂ and ESS of the chains in this folder, read again after each ``tenth`` of the draws."""
     found = unfinished.settling(store(), _run_id)
-    return "" if found is None else f" (so far R̂ ≤ {found[0]:.2f}, ESS ≥ {found[1]:.0f})"
+    if found is None:
+        return ""
+    r_hat, ess = no_more(*found)
+    return f" (so far R̂ ≤ {r_hat:.2f}, ESS ≥ {ess:.0f})"
 
 
 def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:

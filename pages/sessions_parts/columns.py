@@ -11,6 +11,7 @@ from bnmf_core.analysis import chains
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.scoreboard import number
 from bnmf_core.analysis.sessions import Session, sessions
+from bnmf_core.core.names import no_more
 from bnmf_core.figures import sessions as figures
 from bnmf_core.figures.factorizations import left_out
 from bnmf_core.figures.style import BESIDE, rounded
@@ -105,7 +106,7 @@ def _chains(look: Lens, one: Session) -> None:
     if one.verdict is None:
         st.markdown(f":small[{plain(one.kind)}]")
         return
-    told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {one.verdict.r_hat:.2f}; "
+    told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {no_more(one.verdict.r_hat, 0)[0]:.2f}; "
     with st.container(gap=None):
         settled.word(one.verdict)
         st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")

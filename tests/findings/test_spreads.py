@@ -31,22 +31,29 @@ def found(counts=None, samples=None, draws=None, modes=(), mass=(), weighty=(), 
 def test_the_sentence_is_about_the_component_that_turns_farthest_and_says_what_turns_it():
     one = found([5, 2, 8], [1, 3, 12], [2, 2, 4], modes=[[9, 30, 71]], mass=[0.3], weighty=[True])
     assert say(facts(one)) == (
-        "Component 3 turns most: by about 8° when the counts are drawn again, 12° when samples are "
-        "left out, 71° from mode to mode and 4° among draws within mode 1."
+        "Component 3 turns most: by up to about 8° when the counts are drawn again, 12° when "
+        "samples are left out, 71° from mode to mode and 4° among draws within mode 1."
     )
     (fact,) = facts(one)
     numbers = {"counts": 8.0, "samples": 12.0, "modes": 71.0, "draws": 4.0}
     assert {key: plain(fact)[key] for key in numbers} == numbers
-    assert say(facts(one, 0)).startswith("Component 1 turns by about 5° when the counts")
+    assert say(facts(one, 0)).startswith("Component 1 turns by up to about 5° when the counts")
+
+
+def test_what_turns_another_component_most_is_not_said_of_this_one():
+    one = found([18, 17, 19], [9, 7, 11], [15, 20, 16])
+    assert (
+        say(facts(one)) == "Component 2 turns most: by up to about 20° among draws within mode 1."
+    )
 
 
 def test_only_what_is_known_is_said():
     assert say(facts(found(samples=[3.14, 20.6]))) == (
-        "Component 2 turns most: by about 21° when samples are left out."
+        "Component 2 turns most: by up to about 21° when samples are left out."
     )
     assert "mass unknown" in say(facts(found([2.0], modes=[[40]], mass=[NAN], weighty=[True])))
     light = say(facts(found([2.0, 3.0], modes=[[40, 80]], mass=[0.001], weighty=[False])))
-    assert light == "Component 2 turns most: by about 3° when the counts are drawn again."
+    assert light == "Component 2 turns most: by up to about 3° when the counts are drawn again."
     nothing = found(modes=[[40, 80]], mass=[0.001], weighty=[False])
     assert facts(nothing) == [] and nothing.farthest == {}
     unmixed = say(facts(found([2.0, 3.0], unsettled=True)))
@@ -56,8 +63,8 @@ def test_only_what_is_known_is_said():
 def test_no_component_turns_most_where_all_turn_alike():
     same = found(samples=[0, 1e-6, 0], modes=[[36.87, 36.87, 36.9]], mass=[0.5], weighty=[True])
     assert say(facts(same)) == (
-        "All components turn alike: by about 0° when samples are left out and 37° from mode to "
-        "mode."
+        "All components turn alike: by up to about 0° when samples are left out and 37° from mode "
+        "to mode."
     )
 
 
@@ -71,7 +78,7 @@ def test_components_that_hardly_turn_are_not_compared(ends, words):
         f"No component turns by more than {words} when samples are left out and among draws within "
         "mode 1."
     )
-    assert say(facts(found(samples=[4.0]))).startswith("Component 1 turns by about 4° when")
+    assert say(facts(found(samples=[4.0]))).startswith("Component 1 turns by up to about 4° when")
 
 
 def turned(degrees: float, rng) -> np.ndarray:

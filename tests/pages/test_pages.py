@@ -13,6 +13,7 @@ from bnmf_core.data import foreign
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, job
 from pages.frame import declared
+from pages.frame.panel import _in_address
 from pages.run_parts import promise
 from tests.pages.apps import EXPLORE, HEXADECIMAL, PAGES, page, table_with, words
 
@@ -90,6 +91,13 @@ def test_the_focus_of_one_page_holds_on_the_next(server, finished):
         app.switch_page(str(declared.page(name).script)).run()
         assert not app.exception
         assert app.selectbox(key="view_focus").value == "mode:1"
+
+
+def test_the_largest_threshold_of_an_address_is_none_too_small():
+    rng = np.random.default_rng(0)
+    for distance in [2.833934, 90.0, 1e-7, *rng.exponential(10.0, 200)]:
+        shown = _in_address(distance)
+        assert distance <= shown <= 1.0001 * distance and float(f"{shown:g}") == shown
 
 
 def test_a_lower_threshold_never_gives_fewer_modes(server, finished):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import Dataset, load_sample
-from bnmf_core.data.kinds import Kind, numbers_of
+from bnmf_core.data.kinds import Kind, numbers_of, outstanding
 
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(RNG.gamma(0.5, 2, (200, 4)) @ RNG.gamma(1, 4, (4, 60))).astype(float)
@@ -108,3 +108,14 @@ def test_fractions_of_one_unit_are_measurements():
 )
 def test_samples_are_what_they_are(sample, expected):
     assert numbers_of(load_sample(sample)).kind is expected
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csc_array, sparse.csr_array])
+def test_few_entries_that_hold_nearly_all_counts_are_named(form):
+    X = np.random.default_rng(0).poisson(2.0, (6, 8)).astype(float)
+    names = {"features": list("abcdef"), "observations": [f"o{n}" for n in range(8)]}
+    assert not outstanding(Dataset.from_array(form(X), **names))
+    X[1, 3], X[4, 0] = 9000.0, 8000.0
+    data = Dataset.from_array(form(X), **names)
+    assert outstanding(data) == [(1, 3), (4, 0)]
+    assert numbers_of(data).advice.startswith("2 entries hold 99.4 % of all counts (b, o3; e, o0)")

@@ -73,3 +73,23 @@ def test_of_large_data_a_part_is_fitted():
     rng = np.random.default_rng(3)
     X = rng.poisson(rng.gamma(0.3, 1, (3_000, 3)) @ rng.gamma(1, 1, (3, 900))).astype(float)
     assert variation(Dataset.from_array(X)).x.size <= 200 * 200
+
+
+@pytest.mark.parametrize("mean", [1e5, 1e7, 1e9])
+def test_large_poisson_counts_do_not_vary_more(mean):
+    """Updates alone end far from the maximum of their likelihood."""
+    found = variation(planted((24, 36, 3, mean), 1))
+    assert found.ratio == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.parametrize("large", [1e5, 1e9, 2.0**52])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_one_entry_that_holds_nearly_all_is_left_out(large, gaps):
+    X = planted((24, 36, 3, 5), 1).X.copy()
+    X[2, 3] = large
+    mask = np.random.default_rng(1).random(X.shape) < 0.9 if gaps else None
+    if gaps:
+        mask[2, 3] = True
+        X *= mask
+    found = variation(Dataset.from_array(X, mask=mask))
+    assert found.ratio == pytest.approx(1.0, abs=0.25) and found.x.max() < large

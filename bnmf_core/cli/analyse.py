@@ -10,6 +10,7 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
 from bnmf_core.cli import arguments, beside
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.ranks import parsed
@@ -20,7 +21,6 @@ from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, RunError, SettingsError
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import component_names
 from bnmf_core.findings.facts import say
@@ -29,6 +29,7 @@ from bnmf_core.findings.spreads import Spreads, facts, spreads
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.launch import KINDS, preset, told
 from bnmf_core.runs.runner import JobRunner
+from bnmf_core.store.run_store import RunStore
 
 report = lazy("bnmf_core.share.report")
 
@@ -46,7 +47,6 @@ STAGES = (
     "belief",
     "resampling",
 )
-RESTARTS = 10
 
 
 def add_commands(commands: Commands) -> None:
@@ -103,7 +103,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         output.note(why)
     with interruptible() as interrupted:
         try:
-            chosen_rank = _rank(options, dataset, model, output, interrupted.is_set)
+            chosen_rank = _rank(options, store, dataset, model, output, interrupted.is_set)
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
@@ -211,6 +211,7 @@ def _chains(verdict: chains.Verdict) -> dict[str, object]:
 
 def _rank(
     options: argparse.Namespace,
+    store: RunStore,
     dataset: Dataset,
     model: str,
     output: Output,
@@ -227,15 +228,12 @@ def _rank(
             "The number of tiles cannot be chosen by the evidence of parts that add up; give one "
             "as --rank R, and compare a few."
         )
-    with output.progress() as bars:
-        task = bars.add_task("comparing ranks", total=1.0, made="")
-        study = rank_study(
-            dataset,
-            parsed(options.ranks, dataset),
-            rng=np.random.default_rng(options.seed),
-            model=model,
-            restarts=RESTARTS,
-            on_progress=lambda part: bars.update(task, completed=part),
-            stopped=stopped,
-        )
-    return recommend(study)
+    # The question of the page Rank, which shows the answer.
+    tried = tuple(parsed(options.ranks, dataset))
+    asked = RankQuestion(store.add_dataset(dataset), tried, seed=options.seed, model=model)
+    work = RankWork(store.root, asked, dataset)
+    if not work.ready():
+        with output.progress() as bars:
+            task = bars.add_task("comparing ranks", total=1.0, made="")
+            work.make(lambda part, _: bars.update(task, completed=part), stopped)
+    return recommend(read(work.folder))

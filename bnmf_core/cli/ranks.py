@@ -8,12 +8,12 @@ from concurrent.futures import Executor
 import numpy as np
 
 from bnmf_core import registry
-from bnmf_core.analysis.ranks import models_for, usual_ranks
+from bnmf_core.analysis.ranks import RankQuestion, RankWork, models_for, usual_ranks, write
 from bnmf_core.cli import arguments, running
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.errors import Cancelled, DiskError, SettingsError
 from bnmf_core.core.model import Model
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import check_model
@@ -67,7 +67,8 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     """Compare the ranks; returns "cancelled" or "complete"."""
     if options.seed < 0:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
-    dataset = arguments.dataset(options, open_store(options.store), output)
+    store = open_store(options.store)
+    dataset = arguments.dataset(options, store, output)
     tried = parsed(options.ranks, dataset)
     # Only Gaussian noise has a σ.
     sized = USUAL_MODEL if options.sigma is not None or options.noise else None
@@ -104,6 +105,16 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
             return "cancelled"
     told = {"model": model.key, "model_said": why}
     output.result(told | document(study), _shown(study, model, output))
+    if options.rate is None:  # the page Rank, which asks for none, shows the study, too
+        noise = options.noise or ("free" if options.sigma is None else "same")
+        among = noise, options.sigma, options.restarts
+        try:
+            asked = RankQuestion(
+                store.add_dataset(dataset), tuple(tried), *among, seed=options.seed, model=model.key
+            )
+            write(RankWork(store.root, asked, dataset).folder, asked, study)
+        except DiskError as error:
+            output.note(f"The study is not stored. {error}")
     return "complete"
 
 

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bnmf_core.analysis.ranks import FOLDER, RankQuestion, answered, read
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.evidence.rank_study import rank_study
 
 
 @pytest.mark.slow
-def test_ranks_are_those_that_python_compares(ask, command):
+def test_ranks_are_those_that_python_compares(ask, command, home):
     generated = ["low_rank", "--data-seed", "1"]
     for value in ("features=10", "observations=12", "rank=2", "noise=0.1", "sparsity=0"):
         generated += ["--data-set", value]
@@ -23,6 +24,12 @@ def test_ranks_are_those_that_python_compares(ask, command):
         "runners_up": list(study.criteria["evidence"].runners_up),
     }
     assert (told["noise"], told["prior"]) == (study.noise, study.prior)
+    # The page Rank shows it.
+    ((dataset, _),) = home.datasets().items()
+    (asked,) = answered(home.root, dataset)
+    assert asked == RankQuestion(dataset, (1, 2, 3), "same", 0.1, 4, seed=3)
+    stored = read(home.root / FOLDER / dataset / asked.key)
+    pd.testing.assert_frame_equal(stored.table, study.table)
     code, table, _ = command(*words, "--seed", "3")
     assert code == 0 and study.criteria["evidence"].said in table and study.noise in table
     # Half of the matrix has no rank 8.

@@ -281,11 +281,12 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
 
 def seconds_of(problem: Problem) -> float:
     """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
-    work = work_per_sweep(problem)
+    count = particles_for(problem)
+    work = count * work_per_sweep(problem)
     if problem.model is not None and not by_sweeps(problem):
-        work = LEAPFROG * work_per_leapfrog(problem, 1)  # a trajectory instead of a sweep
+        work = LEAPFROG * work_per_leapfrog(problem, count)  # a trajectory instead of a sweep
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
-    return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()
+    return 4 * STEPS * work / RATE / worker_count()
 
 
 def expected_seconds(dataset: Dataset, rank: int) -> tuple[float, float] | None:

@@ -25,7 +25,7 @@ DOUBTS = {
 SCATTERED = np.array([0, 3, -2, 1, -3, 2, -1]) / 12
 # Pixels: between lines of a component, between components, above and below, of a name, and of dots
 # of modes without mass and with all of it.
-ROW, APART, AROUND, NAME = 15, 14, 150, 96
+ROW, APART, AROUND, NAME = 15, 14, 150, 140
 SMALLEST, LARGEST = 6.0, 16.0
 # Modes that the legend names one by one.
 NAMED = 3

@@ -62,7 +62,9 @@ def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict
     """
     found = {
         "Explanations": explanations(answer),
-        "Components": components(component_facts(answer) if facts is None else facts),
+        "Components": components(
+            component_facts(answer) if facts is None else facts, answer.evidence is None
+        ),
         "Chains": chains(answer),
         "Does the choice matter?": matters(answer),
     }
@@ -125,14 +127,18 @@ def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:
             yield fact("not_apart", power=power)
 
 
-def components(facts: ComponentFacts) -> Verdict:
-    """Which components are determined, under the model and among restarts."""
+def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
+    """Which components are determined, under the model and among restarts.
+
+    ``weighing`` : whether the masses of modes are still to come.
+    """
     R = len(facts.states)
     doubted = tuple(r + 1 for r, state in enumerate(facts.states) if state == AMBIGUOUS)
     lost = int((facts.found_again < AGREED).sum())
     if np.isnan(facts.held).all() and lost:
+        grade = WAITING if weighing else UNCLEAR
         return verdict(
-            f"{R - lost} of {R}", WAITING, fact("restarts_differ", lost=lost, components=R)
+            f"{R - lost} of {R}", grade, fact("restarts_differ", lost=lost, components=R)
         )
     among = [fact("restarts_differ_too", lost=lost, components=R)] * (lost > len(doubted))
     if doubted:

@@ -97,13 +97,16 @@ def test_nothing_is_called_clear_before_masses_are_known():
         (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Restarts differ on 3 of 3."),
         (ALL, ALL, np.array([2, 27.0, 3]), verdicts.UNCLEAR, "Component 2 is not determined."),
         (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws do not tell yet"),
-        (np.array([1, 0.5, 1]), np.nan * ALL, np.nan * ALL, verdicts.WAITING, "1 of 3"),
+        (np.array([1, 0.5, 1]), np.nan * ALL, np.nan * ALL, verdicts.UNCLEAR, "1 of 3"),
     ],
 )
 def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned, grade, said):
     states = tuple(_state(*each) for each in zip(again, held, turned, strict=True))
     found = verdicts.components(ComponentFacts(again, held, turned, states))
     assert found.grade == grade and said in found.said
+    known = not np.isnan(held).all()
+    later = verdicts.components(ComponentFacts(again, held, turned, states), weighing=True)
+    assert later.grade == (grade if known else verdicts.WAITING)
 
 
 def test_chains_within_modes_do_not_make_those_of_a_run_settled():

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 # Labels whose conclusions are told.
 LABELS = 2
-# A chance above this that the next restart finds something new is worth more restarts.
-NEW = 0.05
+# A chance above this that the next restart finds something new is worth more restarts; above that
+# another number of components.
+NEW, MOSTLY_NEW = 0.05, 0.5
 # The key of a page, and facts: what is found, and then what it does not know or depends on.
 Found = tuple[str, Sequence[Fact]]
 
@@ -87,7 +88,7 @@ def _rank(answer: "Answer") -> Iterable[Found]:
 def _next(answer: "Answer") -> Iterable[Found]:
     if not answer.passing:
         facts = what_next(answer.comparison, answer.unseen, answer.table, answer.rank_study)
-        asks_ranks = bool(facts) and facts[0].key == "compare_ranks"
+        asks_ranks = bool(facts) and facts[0].key.startswith("compare_ranks")
         yield "rank" if asks_ranks else "run", facts
 
 
@@ -162,8 +163,10 @@ def what_next(
     left = weighed & ~table["stays"]
     if study is None and weighed.sum() > 1 and left.sum() > 0.5 * weighed.sum():
         return [fact("compare_ranks", rank=comparison.rank)]
-    if unseen.new_probability > NEW:
-        chance = unseen.new_probability
+    chance = unseen.new_probability
+    if study is None and chance > MOSTLY_NEW:
+        return [fact("compare_ranks_first", rank=comparison.rank, probability=chance)]
+    if chance > NEW:
         return [fact("more_restarts", restarts=unseen.restarts, probability=chance)]
     if comparison.dataset.labels and not comparison.holdout:
         return [fact("cross_validate")]

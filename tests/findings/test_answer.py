@@ -120,7 +120,8 @@ def test_errors_are_those_of_the_optima(two):
     ("labels", "words"),
     [
         ([0] * 10, None),
-        (list(range(10)), "Run more restarts"),
+        ([0] * 7 + [1, 2, 3], "Run more restarts"),
+        (list(range(10)), "Compare numbers of components next: at 3 the next restart finds"),
         (None, "Run Q-Transform or Random restarts"),
     ],
 )
@@ -130,6 +131,9 @@ def test_what_to_do_next(two, labels, words):
     table = pd.DataFrame({"weighed": [1, 1], "stays": [True, True]})
     said = say(of.what_next(comparison, unseen, table))
     assert said.startswith(words) if words else not said
+    if unseen is not None and words:  # where ranks have been compared
+        again = say(of.what_next(comparison, unseen, table, SimpleNamespace()))
+        assert again.startswith("Run more restarts")
 
 
 def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):

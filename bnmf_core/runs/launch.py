@@ -143,7 +143,7 @@ class Cost:
             "The modes are not weighed."
             if self.weighing is None
             else f"Weighing the modes then takes {spoken(*self.weighing)}.",
-            "This machine is busy with other work, too." * self.shared,
+            "The machine is busy." * self.shared,
         ]
         return " ".join(said).rstrip()
 

@@ -58,7 +58,7 @@ def show(dataset_id: str) -> None:
     with left:
         if found.variation is not None:
             variance.chart(found.variation, origin)
-        else:
+        elif proposed.by_squares(dataset_id):
             _least_error(dataset_id, dataset, origin)
     with right:
         if dataset.missing:

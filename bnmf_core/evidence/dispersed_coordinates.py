@@ -7,7 +7,6 @@ and for every step to its middle.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from bnmf_core.core.model import given
 from bnmf_core.core.problem import Problem
@@ -36,8 +35,7 @@ class DispersedCoordinates(EntryCoordinates):
     def density(self, problem: Problem) -> Density:
         """log p + Σ log x′ with all its constants, and the gradient."""
         counts, D, priors = problem.counts, self.D, sources.of(problem)
-        prior, (of_values, times) = given(priors.dispersion), counts.distinct
-        constant = -float(times @ gammaln(of_values + 1.0))
+        prior, constant = given(priors.dispersion), -counts.log_factorials
         constant -= 0.5 * problem.rank * float(np.log(2.0 * np.pi))
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

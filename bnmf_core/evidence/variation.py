@@ -17,7 +17,7 @@ from bnmf_core.data.kinds import outstanding
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import usual_solver
-from bnmf_core.solvers.solution import Stopping
+from bnmf_core.solvers.solution import Stopping, solve_with
 
 # Rows and columns that are fitted, at most: those with the largest sums. Entries that are fitted in
 # all repeats together, and repeats at most.
@@ -197,11 +197,7 @@ def _updated(
 def _solved(data: Dataset, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The maximum of the likelihood near A and W, which updates hardly come to of large counts."""
     problem = Problem.without_model(data, A.shape[1], loss=KULLBACK_LEIBLER)
-    solver = usual_solver(problem)
-    state = solver.start(problem, A[None], W[None])
-    while state.active.any():
-        state = solver.advance(problem, state, STOPPING)
-    (A,), (W,) = state.particles
+    (A,), (W,) = solve_with(usual_solver(problem), problem, A[None], W[None], STOPPING)
     return A, W
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import logsumexp, xlogy
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import AS_DEVIANCE
@@ -109,19 +109,13 @@ def _nodes(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, 
     return nodes, weights + 0.5 * (np.log(precision / sharp) - precision * (nodes - centre) ** 2)
 
 
-def _constant(problem: Problem) -> float:
-    """−Σ log x!."""
-    of_values, times = problem.counts.distinct
-    return -float(times @ gammaln(of_values + 1.0))
-
-
 def log_joint(
     problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """Log p(X, A, W), k integrated out; A (M, D, R), W (M, R, N) → (M,)."""
     nodes, weights = _nodes(problem, A, W)
     heights = [dispersed.of_dispersion(problem.counts, A, W, np.exp(t))[0] for t in nodes]
-    fit = logsumexp(heights + weights, axis=0) + _constant(problem)
+    fit = logsumexp(heights + weights, axis=0) - problem.counts.log_factorials
     return np.asarray(fit + gammas.GAMMA.log_density(problem, A, W))
 
 
@@ -139,7 +133,7 @@ def log_joint_and_score(
     for part, (_, of_A, of_W, _) in zip(parts, made, strict=True):
         by_A += part * of_A
         by_W += part * of_W
-    values = fit + _constant(problem) + gammas.GAMMA.log_density(problem, A, W)
+    values = fit - problem.counts.log_factorials + gammas.GAMMA.log_density(problem, A, W)
     return values, by_A, by_W
 
 

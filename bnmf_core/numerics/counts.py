@@ -6,6 +6,7 @@ from functools import cached_property
 import numba
 import numpy as np
 from scipy import sparse
+from scipy.special import gammaln
 
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
@@ -47,6 +48,12 @@ class Counts:
     def starts(self) -> np.ndarray:
         """Where the counts of each row begin; last, where those of the last end: (D + 1,)."""
         return np.searchsorted(self.rows, np.arange(self.shape[0] + 1))
+
+    @cached_property
+    def log_factorials(self) -> float:
+        """Σ log x!."""
+        values, times = self.distinct
+        return float(times @ gammaln(values + 1.0))
 
     @cached_property
     def total(self) -> float:

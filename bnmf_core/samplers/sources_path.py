@@ -120,7 +120,7 @@ class SourcesPath:
         of_A, of_W = (np.exp(q.mean_log) for q in (self.around.A, self.around.W))
         pairs = zip(*(F.reshape(-1, *F.shape[-2:]) for F in (of_A, of_W)), strict=True)
         fits = np.array([counts.values @ np.log(counts.fitted(A.T, W)) for A, W in pairs])
-        return gammaln(counts.values + 1.0).sum() - fits
+        return counts.log_factorials - fits
 
     def start(self, count: int, rng: np.random.Generator) -> Population:
         """Independent draws from q."""

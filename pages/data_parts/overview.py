@@ -42,9 +42,8 @@ def show(dataset_id: str) -> None:
         if numbers.kind is not Kind.OTHER or numbers.advice:
             # Of counts the reason is how much they vary; of others it is what they are.
             advice = "" if numbers.advice in found.reason else numbers.advice
-            if not found.reason.startswith(numbers.said):
-                said.insert(0, numbers.said)
-            said = [*said[:-1], advice, found.reason, found.suited, dataset.empty]
+            first = "" if found.reason.startswith(numbers.said) else numbers.said
+            said = [first, advice, found.reason, found.suited, dataset.empty]
         if any(said):
             st.markdown(plain(" ".join(filter(None, said))))
         chart(

@@ -22,6 +22,7 @@ from bnmf_core.numerics.matrix import stored
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers import usual_solver
+from bnmf_core.solvers.coordinate_descent import ROUND, work_per_iteration
 from bnmf_core.solvers.solution import Solution, Stopping, random_start
 
 TARGETS = {200: 20.0, 1000: 50.0, "growth": 1.1, "memory": 2.0}
@@ -223,7 +224,7 @@ def _solved(
     state: Solution = solver.start(problem, A, W)
     looks: list[list[tuple[float, int, float]]] = [[] for _ in range(A.shape[0])]
     spent = np.zeros(A.shape[0])
-    with _one_round_each():
+    with _one_round(problem, A.shape[0]):
         while state.active.any() and spent.sum() < most:
             began, before = time.thread_time(), state.iterations
             state = solver.advance(problem, state, stopping)
@@ -237,9 +238,10 @@ def _solved(
 
 
 @contextmanager
-def _one_round_each() -> Iterator[None]:
-    """Steps of one round of one factorization, whose time is then known."""
-    usual, shared.STEP_WORK = shared.STEP_WORK, 1.0
+def _one_round(problem: Problem, count: int) -> Iterator[None]:
+    """Steps of one round of all factorizations together, which share its time."""
+    usual = shared.STEP_WORK
+    shared.STEP_WORK = count * ROUND * work_per_iteration(problem)
     try:
         yield
     finally:

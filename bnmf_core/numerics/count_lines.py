@@ -19,12 +19,15 @@ class Side(NamedTuple):
     ----------
     starts, places, values : stored entries of all lines, as in a scipy sparse array; empty where
         all entries are kept. table : (lines, entries of each), −1 where not seen; else (0, 0).
+    across : (entries, lines), the same. gaps : whether some were not seen.
     """
 
     starts: np.ndarray
     places: np.ndarray
     values: np.ndarray
     table: np.ndarray
+    across: np.ndarray
+    gaps: bool
 
 
 class CountLines(NamedTuple):
@@ -47,7 +50,8 @@ def count_lines(X: Matrix, mask: np.ndarray | None, scale: float, floor: float) 
         if mask is not None:
             table[~mask] = -1.0
         by_rows, by_columns = np.ascontiguousarray(table), np.ascontiguousarray(table.T)
-        return CountLines(_table(by_rows), _table(by_columns))
+        gaps = mask is not None and not mask.all()
+        return CountLines(_table(by_rows, by_columns, gaps), _table(by_columns, by_rows, gaps))
     columns = sparse.csc_array(X)
     raised = (np.asarray(columns.data) / scale).astype(np.float32)
     raised += np.float32(floor)
@@ -55,9 +59,10 @@ def count_lines(X: Matrix, mask: np.ndarray | None, scale: float, floor: float) 
     return CountLines(_stored(sparse.csr_array(columns)), _stored(columns))
 
 
-def _table(table: np.ndarray) -> Side:
+def _table(table: np.ndarray, across: np.ndarray, gaps: bool) -> Side:
     none = np.zeros(0, dtype=np.uint32)
-    return _read_only(Side(np.zeros(0, dtype=np.int64), none, none.astype(np.float32), table))
+    nothing = none.astype(np.float32)
+    return _read_only(Side(np.zeros(0, dtype=np.int64), none, nothing, table, across, gaps))
 
 
 def _stored(X: sparse.csr_array | sparse.csc_array) -> Side:
@@ -65,11 +70,11 @@ def _stored(X: sparse.csr_array | sparse.csc_array) -> Side:
     places = X.indices
     places = places.view(np.uint32) if places.dtype == np.int32 else places.astype(np.uint32)
     nothing = np.zeros((0, 0), dtype=np.float32)
-    return _read_only(Side(X.indptr.astype(np.int64), places, X.data, nothing))
+    return _read_only(Side(X.indptr.astype(np.int64), places, X.data, nothing, nothing, False))
 
 
 def _read_only(side: Side) -> Side:
     """All arrays alike, so that rows and columns are of one type to compiled code."""
-    for array in side:
+    for array in side[:-1]:
         array.flags.writeable = False
     return side

@@ -19,7 +19,7 @@ from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import second_order
 from bnmf_core.solvers import solution as shared
-from bnmf_core.solvers.coordinate_kernels import NOISE, accelerated_round
+from bnmf_core.solvers.coordinate_kernels import NOISE, accelerated_rounds
 from bnmf_core.solvers.solution import (
     CHECK_EVERY,
     Solution,
@@ -109,63 +109,65 @@ def _approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solut
     most = max(1, stopping.max_iterations // 2) if half else stopping.max_iterations
     tolerance = APPROACH_TOLERANCE if exact else (stopping.tolerance or 0.0) / CHECK_EVERY
     fit = max(1, int(shared.STEP_WORK / (ROUND * work_per_iteration(problem))))
-    for _ in range(fit):
+    while fit > 0 and after.active.any():
         waiting = np.flatnonzero(after.active)
-        if not waiting.size:
-            break
-        p = int(waiting[np.argmin(after.iterations[waiting])])
-        count = int(min(ROUND, most - after.iterations[p]))
-        before = after.squared_error[p]
-        now = _round(problem, after, p, count)
-        after.iterations[p] += count
-        after.squared_error[p] = now
+        chosen = waiting[np.argsort(after.iterations[waiting], kind="stable")][:fit]
+        count = np.minimum(ROUND, most - after.iterations[chosen])
+        before = after.squared_error[chosen]
+        now = _round(problem, after, chosen, count)
+        after.iterations[chosen] += count
+        after.squared_error[chosen] = now
         settled = before - now <= count * tolerance * now
-        settled |= after.iterations[p] >= most
+        settled |= after.iterations[chosen] >= most
         if stopping.good_enough > 0.0:
-            shown = problem.loss.measured(problem.dataset, np.array(now))
-            settled |= bool(shown <= stopping.good_enough)
-        after.active[p] = not settled
+            settled |= problem.loss.measured(problem.dataset, now) <= stopping.good_enough
+        after.active[chosen] = ~settled
+        fit -= chosen.size
     return after
 
 
-def _round(problem: Problem, after: Solution, p: int, iterations: int) -> float:
-    """Improve one particle in place, unless single precision cannot; its divergence."""
+def _round(
+    problem: Problem, after: Solution, chosen: np.ndarray, iterations: np.ndarray
+) -> np.ndarray:
+    """Improve particles in place, those that single precision can; their divergences."""
     lines, scale = problem.count_lines, problem.dataset.mean or 1.0
     held = np.zeros(problem.rank, dtype=bool) if problem.held is None else problem.held
-    before = after.squared_error[p]
-    if not np.isfinite(before):
-        before = _divergence(problem, after.A[p].T, after.W[p])
+    old_A, old_W, before = after.A[chosen], after.W[chosen], after.squared_error[chosen]
+    fresh = ~np.isfinite(before)
+    if fresh.any():
+        before[fresh] = _divergences(problem, old_A[fresh], old_W[fresh])
     # In single precision columns of A reach up to 1, and X has the mean 1.
-    largest = after.A[p].max(axis=1)
+    largest = old_A.max(axis=2, keepdims=True)
     unit = np.where(largest > 0.0, largest, 1.0)
-    A = np.ascontiguousarray((after.A[p] / unit[:, None]).T, dtype=np.float32)
-    W = np.ascontiguousarray((after.W[p] * (unit / scale)[:, None]).T, dtype=np.float32)
-    step, limit = accelerated_round(
+    A = np.ascontiguousarray((old_A / unit).swapaxes(1, 2), dtype=np.float32)
+    W = np.ascontiguousarray((old_W * (unit / scale)).swapaxes(1, 2), dtype=np.float32)
+    steps, limits = after.step[chosen], after.limit[chosen]
+    accelerated_rounds(
         lines.rows,
         lines.columns,
         A,
         W,
         held,
-        after.step[p],
-        after.limit[p],
+        steps,
+        limits,
         iterations,
         SWEEPS,
         FLOOR,
         NOISE * problem.dataset.total / scale,
     )
-    new_A = A.T.astype(np.float64) * unit[:, None]
-    new_W = W.T.astype(np.float64) * (scale / unit)[:, None]
-    new_A[held] = after.A[p][held]  # single precision has rounded them
-    now = _divergence(problem, new_A.T, new_W)
-    after.step[p], after.limit[p] = step, limit
-    if not now < before:
-        return float(before)
-    after.A[p], after.W[p] = new_A, new_W
-    return now
+    after.step[chosen], after.limit[chosen] = steps, limits
+    new_A = A.swapaxes(1, 2).astype(np.float64) * unit
+    new_W = W.swapaxes(1, 2).astype(np.float64) * (scale / unit)
+    new_A[:, held] = old_A[:, held]  # single precision has rounded them
+    now = _divergences(problem, new_A, new_W)
+    lower = now < before
+    after.A[chosen[lower]], after.W[chosen[lower]] = new_A[lower], new_W[lower]
+    return np.where(lower, now, before)
 
 
-def _divergence(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
-    return float(problem.loss.values(problem, A[None], W[None])[0])
+def _divergences(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Of factors as the steps keep them, A (m, R, D) and W (m, R, N)."""
+    return problem.loss.values(problem, A.swapaxes(1, 2), W)
 
 
 def work_per_iteration(problem: Problem) -> float:

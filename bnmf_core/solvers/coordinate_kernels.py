@@ -15,39 +15,25 @@ import numba
 import numpy as np
 
 from bnmf_core.numerics.count_lines import Side
+from bnmf_core.solvers.coordinates_abreast import (
+    GROUP,
+    LEAST,
+    add_multiple,
+    improve_abreast,
+    logarithms,
+    seen_sum,
+    sums_of_columns,
+)
 
-# Entries of short lines whose steps are made in turn, so that none waits for another's result, and
-# entries that a line is filled up to a multiple of: a register.
-GROUP, LANES = 512, 16
+# A line is filled up to a multiple of so many entries, and short lines with as many entries as a
+# group take their steps in turn, so that none waits for another's result.
+LANES = 16
+# At least so many lines of a dense X with no more entries than that go abreast.
+SHORT = 64
 # The momentum after a rise, and after a fall of the divergence (Ang & Gillis 2019).
 SHRINKAGE, GROWTH, LIMIT_GROWTH, SMALLEST_STEP = 1.5, 1.05, 1.01, 1e-3
 # A rise by this part of Σ x is rounding.
 NOISE = 1e-8
-# √½ as the bits of a number in single precision.
-ROOT_HALF = 0x3F3504F3
-# A curvature below this is none.
-LEAST = 1e-30
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
-def _logarithms(x: np.ndarray, y: np.ndarray, exponent: np.ndarray, part: np.ndarray) -> float:
-    """Σ x log y, to about 1e-7 of Σ x: y = 2^k m with m in [√½, √2), log m by its series."""
-    number = x.dtype.type
-    bits, bits_of_part = y.view(np.int32), part.view(np.int32)
-    for e in range(x.size):
-        k = (bits[e] - ROOT_HALF) >> 23
-        bits_of_part[e] = bits[e] - (k << 23)
-        exponent[e] = k
-    total = number(0.0)
-    for e in range(x.size):
-        t = (part[e] - number(1.0)) / (part[e] + number(1.0))
-        u = t * t
-        series = number(1 / 7) + u * number(1 / 9)
-        series = number(1 / 3) + u * (number(1 / 5) + u * series)
-        total += x[e] * (
-            exponent[e] * number(np.log(2.0)) + number(2.0) * t * (number(1.0) + u * series)
-        )
-    return total
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
@@ -131,13 +117,6 @@ def _add_products(places: np.ndarray, F: np.ndarray, g: np.ndarray, y: np.ndarra
         e += 1
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _add_multiple(weight: float, a: np.ndarray, y: np.ndarray) -> None:
-    """Add weight · a to y, as far as y goes."""
-    for e in range(y.size):
-        y[e] += weight * a[e]
-
-
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def improve(
     side: Side,
@@ -153,6 +132,8 @@ def improve(
     ``fixed`` (R,) : components whose weights stay. Returns Σ y − Σ x log y, with G as it is then,
     where it is to be ``measured``.
     """
+    if 0 < side.table.shape[1] <= SHORT <= G.shape[0]:
+        return improve_abreast(side.across, side.gaps, F, G, fixed, sweeps, floor, measured)
     R, dense, lines = F.shape[1], side.table.size > 0, G.shape[0]
     room = max(GROUP, _longest(side)) + LANES
     most = GROUP // LANES
@@ -160,7 +141,7 @@ def improve(
     exponent, part = np.empty(room, F.dtype), np.empty(room, F.dtype)
     ends, step = np.zeros(most + 1, np.int64), np.zeros(most, F.dtype)
     last, s = np.zeros(most, np.int64), np.zeros((most, R), F.dtype)
-    sums = _sums(F)
+    sums = sums_of_columns(F)
     if dense:
         B[:, : F.shape[0]] = F.T
     found, j = 0.0, 0
@@ -175,7 +156,8 @@ def improve(
             part_x[own:], part_y[:] = 0.0, floor
             s[count] = sums
             if dense:
-                _whole_line(side.table[j + count], B, G[j + count], part_x, part_y, s[count])
+                entries, own_s = side.table[j + count], s[count]
+                _whole_line(entries, side.gaps, B, G[j + count], part_x, part_y, own_s)
             else:
                 part_B = B[:, end : end + whole]
                 _stored_line(side, j + count, F, G[j + count], part_B, part_x, part_y)
@@ -188,7 +170,7 @@ def improve(
             for k in range(count):
                 for r in range(R):
                     found += s[k, r] * w[k, r]
-            found -= _logarithms(x[:end], y[:end], exponent, part)
+            found -= logarithms(x[:end], y[:end], exponent, part)
         j += count
     return found
 
@@ -208,16 +190,6 @@ def _longest(side: Side) -> int:
     for line in range(side.starts.size - 1):
         longest = max(longest, side.starts[line + 1] - side.starts[line])
     return longest
-
-
-@numba.njit(cache=True, nogil=True)
-def _sums(F: np.ndarray) -> np.ndarray:
-    """Sums of the columns of F, in double precision."""
-    sums = np.zeros(F.shape[1])
-    for i in range(F.shape[0]):
-        for r in range(F.shape[1]):
-            sums[r] += F[i, r]
-    return sums
 
 
 @numba.njit(cache=True, nogil=True)
@@ -244,22 +216,22 @@ def _stored_line(
 
 @numba.njit(cache=True, nogil=True)
 def _whole_line(
-    entries: np.ndarray, B: np.ndarray, w: np.ndarray, x: np.ndarray, y: np.ndarray, s: np.ndarray
+    entries: np.ndarray,
+    gaps: bool,
+    B: np.ndarray,
+    w: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    s: np.ndarray,
 ) -> None:
     """Put all entries of a line into x; where some were not seen, sums over the others into s."""
-    gaps = False
     for e in range(entries.size):
-        gaps |= entries[e] < 0.0
         x[e] = max(entries[e], x.dtype.type(0.0))
     for r in range(w.size):
         if w[r] != 0.0:
-            _add_multiple(w[r], B[r], y)
+            add_multiple(w[r], B[r], y)
         if gaps:
-            total = 0.0
-            for e in range(entries.size):
-                if entries[e] >= 0.0:
-                    total += B[r, e]
-            s[r] = total
+            s[r] = seen_sum(entries, B[r])
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
@@ -276,47 +248,47 @@ def _extrapolate(
 
 
 @numba.njit(cache=True, nogil=True)
-def accelerated_round(
+def accelerated_rounds(
     rows: Side,
     columns: Side,
     A: np.ndarray,
     W: np.ndarray,
     held: np.ndarray,
-    step: float,
-    limit: float,
-    iterations: int,
+    steps: np.ndarray,
+    limits: np.ndarray,
+    iterations: np.ndarray,
     sweeps: int,
     floor: float,
     noise: float,
-) -> tuple[float, float]:
-    """Extrapolated coordinate steps on one factorization, A (D, R) and W (N, R), in place.
+) -> None:
+    """Extrapolated coordinate steps on factorizations, A (m, D, R) and W (m, N, R), in place.
 
     After each update a factor moves on in the same direction, by a step that grows while the
     divergence falls and shrinks when it rises; a rise by more than ``noise`` is undone (Ang &
-    Gillis 2019, algorithm 3). ``held`` (R,) : components whose columns of A stay.
-
-    Returns
-    -------
-    The state of the extrapolation, ``step`` and ``limit``.
+    Gillis 2019, algorithm 3). ``held`` (R,) : components whose columns of A stay. ``steps``,
+    ``limits`` (m,) : the state of the extrapolation of each, changed as well. ``iterations`` (m,) :
+    how many each makes.
     """
-    best, now = np.inf, np.inf
     sides, held_of = (rows, columns), (held, np.zeros_like(held))
-    kept, far, new = (A, W), (A.copy(), W.copy()), (np.empty_like(A), np.empty_like(W))
-    for _ in range(iterations):
-        for k in range(2):
-            new[k][:] = far[k]
-            if not held_of[k].all():
-                now = improve(sides[k], far[1 - k], new[k], held_of[k], sweeps, floor, k == 1)
-            if k == 0:
-                _extrapolate(new[0], A, step, far[0], held)
-        if now > best + noise:
-            far[0][:], far[1][:] = A, W
-            limit = step
-            step = max(step / SHRINKAGE, SMALLEST_STEP)
-        else:
-            _extrapolate(new[1], W, step, far[1], held_of[1])
-            kept[0][:], kept[1][:] = far[0], new[1]
-            step = min(limit, GROWTH * step)
-            limit = min(1.0, LIMIT_GROWTH * limit)
-            best = min(best, now)
-    return step, limit
+    for p in range(A.shape[0]):
+        kept, step, limit = (A[p], W[p]), steps[p], limits[p]
+        far, new = (A[p].copy(), W[p].copy()), (np.empty_like(A[p]), np.empty_like(W[p]))
+        best, now = np.inf, np.inf
+        for _ in range(iterations[p]):
+            for k in range(2):
+                new[k][:] = far[k]
+                if not held_of[k].all():
+                    now = improve(sides[k], far[1 - k], new[k], held_of[k], sweeps, floor, k == 1)
+                if k == 0:
+                    _extrapolate(new[0], A[p], step, far[0], held)
+            if now > best + noise:
+                far[0][:], far[1][:] = A[p], W[p]
+                limit = step
+                step = max(step / SHRINKAGE, SMALLEST_STEP)
+            else:
+                _extrapolate(new[1], W[p], step, far[1], held_of[1])
+                kept[0][:], kept[1][:] = far[0], new[1]
+                step = min(limit, GROWTH * step)
+                limit = min(1.0, LIMIT_GROWTH * limit)
+                best = min(best, now)
+        steps[p], limits[p] = step, limit

@@ -20,8 +20,8 @@ MUTANTS = (
     Mutant(
         "Kullback–Leibler: a wrong slope",
         "numerics/divergence.py",
-        "y[e] = -q if x > 0.0 else 0.0",
-        "y[e] = -0.99 * q if x > 0.0 else 0.0",
+        "y[e] = -logs[e] if x > 0.0 else 0.0",
+        "y[e] = -0.99 * logs[e] if x > 0.0 else 0.0",
         "tests/likelihoods/test_losses.py",
     ),
     Mutant(

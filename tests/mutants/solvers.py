@@ -123,10 +123,24 @@ MUTANTS = (
         "tests/solvers/test_coordinate_descent.py",
     ),
     Mutant(
+        "counts: a coordinate of lines abreast takes Newton's step alone",
+        "solvers/coordinates_abreast.py",
+        "(b[k] - s[k]) * b[k] / (h[k] * s[k])",
+        "(b[k] - s[k]) / h[k]",
+        "tests/solvers/test_coordinate_descent.py",
+    ),
+    Mutant(
         "counts: what was not seen adds to the sums of a line",
-        "solvers/coordinate_kernels.py",
-        "if entries[e] >= 0.0:",
-        "if entries[e] >= -1.0:",
+        "solvers/coordinates_abreast.py",
+        "if entries[e] >= zero",
+        "if entries[e] >= -1.0",
+        "tests/solvers/test_coordinate_descent.py",
+    ),
+    Mutant(
+        "counts: what was not seen adds to the sums of lines abreast",
+        "solvers/coordinates_abreast.py",
+        "if entries[k] >= zero",
+        "if entries[k] >= -1.0",
         "tests/solvers/test_coordinate_descent.py",
     ),
     Mutant(

@@ -47,11 +47,13 @@ def divergence(data: Dataset, A, W) -> float:
     return float(raised[seen].sum())
 
 
+@pytest.mark.parametrize("N", [60, 700], ids=["one line after the other", "abreast"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_line_takes_the_step_that_is_written_down(kind):
+def test_one_line_takes_the_step_that_is_written_down(kind, N):
     """Each coordinate in turn, by plain numpy in double precision; and the divergence then."""
-    data, rng = counts(kind), np.random.default_rng(2)
-    A, W = rng.gamma(1.0, 1.0, (40, 3)), rng.gamma(1.0, 1.0, (60, 3))
+    data, rng = counts(kind, N=N), np.random.default_rng(2)
+    A, W = rng.gamma(1.0, 1.0, (40, 3)), rng.gamma(1.0, 1.0, (N, 3))
+    W[::9, 2] = 0.0
     fixed = np.array([False, True, False])
     mask = data.mask if data.missing else None
     lines = count_lines(data.X, mask, data.mean, FLOOR)
@@ -60,7 +62,7 @@ def test_one_line_takes_the_step_that_is_written_down(kind):
     X = data.dense() / data.mean
     x = X + FLOOR * (X > 0)
     seen = np.ones(X.shape) if mask is None else mask
-    for n in range(60):
+    for n in range(N):
         for sweep in range(2):
             for r in (0, 2):
                 if sweep and W[n, r] == 0.0:

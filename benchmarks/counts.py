@@ -28,12 +28,12 @@ from bnmf_core.solvers.solution import Solution, Stopping, random_start
 TARGETS = {200: 20.0, 1000: 50.0, "growth": 1.1, "memory": 2.0}
 # Data, rank, factorizations, and numbers of multiplicative updates whose divergence is the goal.
 CASES = (
-    ("words", 8, 4, (200, 1000)),
-    ("words", 16, 4, (200, 1000)),
-    ("bbc", 16, 4, (200, 1000)),
-    ("tumours", 5, 8, (200, 1000)),
-    ("golub", 3, 4, (200, 1000)),
-    ("cells", 10, 2, (200,)),
+    ("words", 8, 2, (200, 1000)),
+    ("words", 16, 2, (200, 1000)),
+    ("bbc", 16, 2, (200, 1000)),
+    ("tumours", 5, 16, (200, 1000)),
+    ("golub", 3, 8, (200, 1000)),
+    ("cells", 10, 1, (200,)),
 )
 QUICK = (("planted", 3, 2, (20, 50)),)
 WORDS = 1000

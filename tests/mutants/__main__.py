@@ -74,6 +74,15 @@ def workshop(folder: Path) -> Path:
     return _workshop.place
 
 
+def _write(path: Path, text: str) -> None:
+    """Write a module, and let others that compile its functions into theirs do so again."""
+    path.write_text(text)
+    for other in path.parents[1].rglob("*.py"):
+        words = other.read_text()
+        if "njit(" in words and f".{path.stem} import" in words:
+            other.touch()
+
+
 def verdict(mutant: Mutant, folder: Path) -> tuple[str, float]:
     """ "caught", "survived", or what is wrong with the mutant itself; and the seconds it took."""
     began, place = time.monotonic(), workshop(folder)
@@ -81,7 +90,7 @@ def verdict(mutant: Mutant, folder: Path) -> tuple[str, float]:
     whole = path.read_text()
     if whole.count(mutant.before) != 1:
         return f"its text stands {whole.count(mutant.before)} times in {mutant.file}", 0.0
-    path.write_text(whole.replace(mutant.before, mutant.after))
+    _write(path, whole.replace(mutant.before, mutant.after))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     try:
         run = subprocess.run(
@@ -100,7 +109,7 @@ def verdict(mutant: Mutant, folder: Path) -> tuple[str, float]:
     except subprocess.TimeoutExpired:
         found = "caught"
     finally:
-        path.write_text(whole)
+        _write(path, whole)
     return found, time.monotonic() - began
 
 

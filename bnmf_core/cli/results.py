@@ -26,7 +26,7 @@ COLUMNS = {
     "mode": "mode",
     "found_by": "found by",
     "draws": "draws",
-    "below_best": "nats below the best",
+    "below_best": "log joint below best (nats)",
     "mass": "mass",
     "size": "members",
     "spread": "spread",

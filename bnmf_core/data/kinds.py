@@ -102,11 +102,12 @@ def numbers_of(dataset: Dataset) -> Numbers:
                 "Parts add up in counts and not in their logarithms: load the table from before "
                 "the logarithm was taken.",
             )
-    values = stored(dataset.X)
-    broken = values[values != np.round(values)]
+    values = stored(dataset.X).ravel()
+    broken = np.flatnonzero(values != np.round(values))
     if broken.size <= FEW_BROKEN * values.size:
         many = "One entry is" if broken.size == 1 else f"{broken.size:,} entries are"
-        said = f"{many} not whole, such as {broken[0]:g}; all others are whole numbers."
+        first = f"{values[broken[0]]:g} ({_named(dataset, *_places(dataset, broken[:1])[0])})"
+        said = f"{many} not whole, such as {first}; all others are whole numbers."
         return Numbers(Kind.OTHER, said, "If these are counts, correct that in the table.")
     return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
 
@@ -128,9 +129,21 @@ def outstanding(dataset: Dataset) -> list[tuple[int, int]]:
     enough = np.flatnonzero(np.cumsum(values[largest]) > NEARLY_ALL * dataset.total)
     if not enough.size:
         return []
-    places = dataset.X.tocoo().coords if is_sparse(dataset.X) else np.indices(dataset.X.shape)
-    rows, columns = (np.ravel(part)[largest[: enough[0] + 1]].tolist() for part in places)
-    return list(zip(rows, columns, strict=True))
+    return _places(dataset, largest[: enough[0] + 1])
+
+
+def _places(dataset: Dataset, numbers: np.ndarray) -> list[tuple[int, int]]:
+    """Where stored entries with these numbers stand, (d, n) each."""
+    if is_sparse(dataset.X):
+        rows, columns = (part[numbers] for part in dataset.X.tocoo().coords)
+    else:
+        rows, columns = np.unravel_index(numbers, dataset.X.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _named(dataset: Dataset, d: int, n: int) -> str:
+    """The feature and the observation of an entry."""
+    return f"{dataset.features[d]}, {dataset.observations[n] or n + 1}"
 
 
 def _of_outstanding(dataset: Dataset) -> str:
@@ -139,9 +152,7 @@ def _of_outstanding(dataset: Dataset) -> str:
     if not found:
         return ""
     part = percent(sum(float(dataset.X[place]) for place in found) / dataset.total)
-    named = "; ".join(
-        f"{dataset.features[d]}, {dataset.observations[n] or n + 1}" for d, n in found
-    )
+    named = "; ".join(_named(dataset, *place) for place in found)
     many = "One entry holds" if len(found) == 1 else f"{len(found)} entries hold"
     return f"{many} {part} of all counts ({named}): correct that if it is a mistake."
 

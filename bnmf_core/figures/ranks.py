@@ -14,7 +14,7 @@ from bnmf_core.figures.style import HIGHLIGHT, LINE, layout
 # Of each criterion: column, its error, the axis ("": what the loss measures), how a number is
 # written, and what is better.
 PANELS = {
-    "evidence": ("behind", "error", "log evidence, nats below the best", ",.1f", "higher"),
+    "evidence": ("behind", "error", "log evidence minus the best (nats)", ",.1f", "higher"),
     "hidden": ("hidden_error", "hidden_error_spread", "", ".3g", "lower"),
     "stability": ("stability", "", "mean angle (°)", ".3g", "lower"),
     "modes": ("modes", "", "modes of the restarts", "d", "lower"),

@@ -112,7 +112,8 @@ class State:
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
     jumps, total : done by each chain and to do. accepted : (c,) of those since the last record.
-    left : groups of restarts that all pilot chains left. seed : of the run.
+    landed : jumps accepted so far. left : groups of restarts that all pilot chains left. seed : of
+    the run.
     """
 
     search: Solution | None
@@ -127,6 +128,7 @@ class State:
     total: int
     left: int
     seed: int
+    landed: int = 0
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -181,8 +183,10 @@ def step(
             acceptance = {"acceptance": state.accepted / settings.thinning}
             kept.append(recorded(state, draw, state.A, state.W, acceptance))
             state = replace(state, accepted=np.zeros_like(state.accepted))
-    batch = joined(problem, kept)
-    return state, replace(batch, note="" if begun else _note(proposal, state.left, settings))
+    note = "" if begun else _note(proposal, state.left, settings)
+    if state.jumps == state.total and not state.landed:
+        note = " ".join(filter(None, (note, _none_accepted(proposal, state))))
+    return state, replace(joined(problem, kept), note=note)
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
@@ -265,12 +269,37 @@ def _jumped(
         A, W, accepted = fitted_jump.jump(log_joint, A, W, proposal, rng)
     else:
         A, W, accepted = annealed_jump.jump(problem, A, W, proposal, rng)
-    return replace(state, A=A, W=W, accepted=state.accepted + accepted, jumps=state.jumps + 1)
+    return replace(
+        state,
+        A=A,
+        W=W,
+        accepted=state.accepted + accepted,
+        jumps=state.jumps + 1,
+        landed=state.landed + int(np.sum(accepted)),
+    )
+
+
+def _modes_of(proposal: FittedModes | Anchors) -> int:
+    return len(proposal.centers if isinstance(proposal, FittedModes) else proposal.mean)
+
+
+def _none_accepted(proposal: FittedModes | Anchors, state: State) -> str:
+    """That every chain stayed in its mode, and what to do; "" with one mode."""
+    if _modes_of(proposal) == 1:
+        return ""
+    first, last = state.first + 1, state.first + state.draws.size
+    who = f"Chain {first}" if first == last else f"Chains {first} to {last}"
+    do = "more steps of an annealed jump are accepted more often"
+    if isinstance(proposal, FittedModes):
+        do = "an annealed proposal is accepted more often"
+    return (
+        f"{who}: none of {state.total * state.draws.size:,} jumps was accepted, so that the draws "
+        f"tell no mode's probability; {do}."
+    )
 
 
 def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:
-    fitted = isinstance(proposal, FittedModes)
-    count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.mean)
+    fitted, count = isinstance(proposal, FittedModes), _modes_of(proposal)
     known = settings.start == "known"
     source = "The known factorizations are" if known else f"{settings.restarts} restarts fell into"
     without = f", without {left} which every chain left" if left else ""
@@ -281,7 +310,7 @@ def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str
             "whether there are other modes, and give more restarts or a smaller angle."
         )
     how = "fitted proposals" if fitted else f"proposals annealed in {settings.bridge} steps"
-    return f"{source} {count} modes{without}; chains jumped between them by {how}."
+    return f"{source} {count} modes{without}; chains jump between them by {how}."
 
 
 def _fits(problem: Problem, settings: Settings) -> bool:

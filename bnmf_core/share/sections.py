@@ -91,7 +91,7 @@ def _modes(subject: Subject) -> str:
     heads = (
         "mode",
         "found by",
-        "nats below the best",
+        "log joint below best (nats)",
         "posterior mass (90 %)",
         "draws",
         f"best {comparison.measure_heading}",

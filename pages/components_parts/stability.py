@@ -26,28 +26,27 @@ def show(look: Lens, found: Answer, row: int, name: str) -> None:
     ``found`` : what is known of the modes. ``row`` : of the members, the first of the pictures
     above, whose numbers components have. ``name`` : what it is called there.
     """
-    fold = st.expander(TITLE, key="stability_fold", on_change="rerun")
-    if view.is_open(fold):
-        with fold:
-            _unfolded(look, row, name, _spreads(look, found))
-
-
-def _spreads(look: Lens, found: Answer) -> bool:
-    """Three kinds of doubt side by side, and whether there was one to show.
-
-    What is not computed yet is left out, and waited for.
-    """
     turned = found.spreads
-    if turned is None:
-        return False
-    if turned.farthest:
+    drawn = turned is not None and bool(turned.farthest)
+    if turned is not None and drawn:
+        st.markdown(f"**{TITLE}**")
         view.picture(pictures.spreads(turned, look.mode_names), look.origin)
         st.markdown(plain(say(spreads.facts(turned), look.mode_names)))
+    label = "Angles of every component" if drawn else TITLE
+    fold = st.expander(label, key="stability_fold", on_change="rerun")
+    if view.is_open(fold):
+        with fold:
+            if turned is not None:
+                _wait_for_others(look)
+            _unfolded(look, row, name, drawn)
+
+
+def _wait_for_others(look: Lens) -> None:
+    """Of three kinds of doubt, those that are not computed yet are left out, and waited for."""
     if look.passing:
         st.caption("Resampled data are solved when the other runs have ended.")
     elif watch.beside(look.analysis, resampling.STAGE, "How far resampled data turn components"):
         watch.beside(look.analysis, posterior.STAGE, "How far draws turn them")
-    return bool(turned.farthest)
 
 
 def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:

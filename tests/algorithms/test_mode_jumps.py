@@ -38,8 +38,19 @@ def test_two_solutions_have_half_the_mass_each(sigma):
     assert abs(mass_of_first(particles) - 0.5) < 0.04
     assert 0.04 < particles.info["acceptance"] < 0.2
     assert particles.info["notes"] == [
-        "40 restarts fell into 2 modes; chains jumped between them by fitted proposals."
+        "40 restarts fell into 2 modes; chains jump between them by fitted proposals."
     ]
+
+
+def test_that_no_jump_was_accepted_is_said_with_what_to_do():
+    """Sharp modes of many counts, and a jump in a single step."""
+    X = np.round(4000.0 * np.tile(laurberg("two").X, (2, 2)))
+    settings = SHORT | {"chains": 2, "proposal": "annealed", "bridge": 1}
+    spec = RunSpec("mode_jumps", 3, "poisson", particles=6, settings=settings)
+    particles = engine.run(Dataset.from_array(X), spec)
+    assert particles.info["acceptance"] == 0.0
+    assert "none of 16 jumps was accepted" in " ".join(particles.info["notes"])
+    assert "more steps of an annealed jump" in particles.info["notes"][-1]
 
 
 @pytest.mark.slow
@@ -75,7 +86,7 @@ def test_modes_of_counts_are_visited_as_often_as_they_have_mass(proposal, chains
     settings = {"chains": chains, "sweeps": 1, "warm_up": warm_up, "proposal": proposal}
     spec = RunSpec("mode_jumps", 3, "poisson", particles=chains * draws, settings=settings)
     particles = engine.run(data, spec)
-    assert particles.info["notes"][0].startswith("40 restarts fell into 2 modes; chains jumped")
+    assert particles.info["notes"][0].startswith("40 restarts fell into 2 modes; chains jump")
     first = of_two_solutions(particles) == 0
     means = np.array([first[particles.chain == c].mean() for c in range(chains)])
     assert (means > 0.05).mean() > 0.5 and (means < 0.95).mean() > 0.5  # they do cross

@@ -25,8 +25,9 @@ TOTALS, NEARLY = (1.0, 100.0, 1e4, 1e6), 1e-3
 # Digits behind the point to which numbers may be rounded, and their relative error elsewhere: that
 # of single precision, after a few operations.
 DECIMALS, RELATIVE = 6, 1e-6
-# A number is whole when it is so far from the next whole one at most, and known as exactly.
-WHOLE = 0.1
+# A number that is known better than this is whole when it is no further from the next whole one than
+# so many times its error.
+WHOLE, ERRORS = 0.1, 2.0
 # The smallest count of a column is at most this, and so many others have to be whole with it.
 SMALLEST, FEWEST = 10, 3
 # The part of the columns in which that has to be so.
@@ -207,9 +208,11 @@ def _unit(values: np.ndarray, error: np.ndarray) -> float:
     for smallest in range(1, SMALLEST + 1):
         unit = values[0] / smallest
         multiple = values / unit
-        known = multiple * (error / values + error[0] / values[0]) < WHOLE
+        spread = multiple * (error / values + error[0] / values[0])
+        known = spread < WHOLE
         known[0] = False
-        if known.sum() >= FEWEST and (np.abs(multiple - multiple.round())[known] < WHOLE).all():
+        near = np.abs(multiple - multiple.round()) <= ERRORS * spread
+        if known.sum() >= FEWEST and near[known].all():
             return float(unit)
     return np.nan
 
@@ -249,7 +252,7 @@ def _logarithms(dataset: Dataset, columns: list[np.ndarray], inverse: Inverse) -
     ]
     values, error = np.concatenate(found), np.concatenate(errors)
     known = error < WHOLE
-    whole = np.abs(values - values.round())[known] < WHOLE
+    whole = (np.abs(values - values.round()) <= ERRORS * error)[known]
     if np.unique(values[known].round()).size > FEWEST and whole.all():
         return True
     return bool(_scaled(found, errors, _total(dataset, inverse)))

@@ -287,14 +287,13 @@ def _none_accepted(proposal: FittedModes | Anchors, state: State) -> str:
     """That every chain stayed in its mode, and what to do; "" with one mode."""
     if _modes_of(proposal) == 1:
         return ""
-    first, last = state.first + 1, state.first + state.draws.size
-    who = f"Chain {first}" if first == last else f"Chains {first} to {last}"
     do = "more steps of an annealed jump are accepted more often"
     if isinstance(proposal, FittedModes):
         do = "an annealed proposal is accepted more often"
+    # The same for every chain: what is said twice is shown once.
     return (
-        f"{who}: none of {state.total * state.draws.size:,} jumps was accepted, so that the draws "
-        f"tell no mode's probability; {do}."
+        f"A chain accepted none of its {state.total:,} jumps, so that its draws say nothing of how "
+        f"probable modes are; {do}."
     )
 
 

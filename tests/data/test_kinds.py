@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core import Dataset, load_sample
+from bnmf_core import Dataset, laurberg, load_sample
 from bnmf_core.data.kinds import Kind, numbers_of, outstanding
 
 RNG = np.random.default_rng(0)
@@ -89,6 +89,13 @@ def test_measurements_are_none_however_rounded(digits, D):
         rng = np.random.default_rng(seed)
         assert kind((8 * rng.random((D, 60))).round(digits)) is Kind.OTHER
         assert kind(rng.exponential(1.0, (D, 60)).round(digits)) is Kind.OTHER
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-4])
+def test_whole_multiples_with_noise_are_none(noise):
+    """Noise that is larger than what numbers are rounded by tells that they are no counts."""
+    data = laurberg("two", noise=noise, rng=np.random.default_rng(0))
+    assert numbers_of(data).kind is Kind.OTHER
 
 
 def test_fractions_of_one_unit_are_measurements():

@@ -25,8 +25,8 @@ TOTALS, NEARLY = (1.0, 100.0, 1e4, 1e6), 1e-3
 # Digits behind the point to which numbers may be rounded, and their relative error elsewhere: that
 # of single precision, after a few operations.
 DECIMALS, RELATIVE = 6, 1e-6
-# A number that is known better than this is whole when it is no further from the next whole one than
-# so many times its error.
+# A number that is known better than this is whole when it is as near to the next whole one as so
+# many times its error.
 WHOLE, ERRORS = 0.1, 2.0
 # The smallest count of a column is at most this, and so many others have to be whole with it.
 SMALLEST, FEWEST = 10, 3

@@ -24,6 +24,8 @@ MatrixT = TypeVar("MatrixT", bound=Matrix)
 Words: TypeAlias = Sequence[Value] | np.ndarray
 # Of the name for features, which stands in sentences and headings.
 LONGEST_NOUN = 24
+# Empty rows or columns that are named.
+MOST_NAMED = 3
 Given: TypeAlias = ArrayLike | Matrix | sparse.sparray | sparse.spmatrix
 
 
@@ -195,15 +197,20 @@ class Dataset:
 
     @cached_property
     def empty(self) -> str:
-        """How many rows and columns hold nothing but zeros, in a sentence; "" where none does."""
-        totals = [np.asarray(self.X.sum(axis=axis)).ravel() for axis in (1, 0)]
-        nouns = (self.feature_noun, "observations")
-        counts = [
-            (int((total == 0).sum()), noun) for total, noun in zip(totals, nouns, strict=True)
-        ]
-        named = " and ".join(f"{count:,} of the {noun}" for count, noun in counts if count)
-        told = "they tell nothing of the others, and are kept as they are"
-        return f"Zero throughout: {named}; {told}." if named else ""
+        """Which rows and columns hold nothing but zeros, in a sentence; "" where none does."""
+        said = []
+        for axis, noun, names in (
+            (1, self.feature_noun, self.features),
+            (0, "observations", self.observations),
+        ):
+            zero = np.flatnonzero(np.asarray(self.X.sum(axis=axis)).ravel() == 0)
+            if zero.size:
+                named = ", ".join(names[i] or str(i + 1) for i in zero[:MOST_NAMED])
+                more = ", …" if zero.size > MOST_NAMED else ""
+                said.append(f"{zero.size:,} of the {noun} ({named}{more})")
+        if not said:
+            return ""
+        return f"Zero throughout: {' and '.join(said)}. They say nothing about the others."
 
     @cached_property
     def total(self) -> float:

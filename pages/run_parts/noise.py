@@ -13,8 +13,9 @@ def show(dataset: Dataset, dataset_id: str, model: str) -> None:
     """The sentence, the model in use where that is another one, and the picture of counts."""
     found = proposed.of(dataset_id)
     used = "" if model == found.model else f" In use: “{MODELS[model].label}”."
-    # Of other numbers there is nothing to say why.
-    said = found.suited if found.numbers.kind is Kind.OTHER else found.said
+    # Of other numbers there is nothing to say why, but for few entries that look like mistakes.
+    plainly = found.numbers.kind is Kind.OTHER and not found.numbers.advice
+    said = found.suited if plainly else found.said
     st.markdown(plain(f"{said}{used}"))
     if found.variation is not None:
         variance.chart(found.variation, dataset.name)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import chains
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
 from bnmf_core.core.names import numbered
@@ -45,20 +46,30 @@ class Grouping:
 
 def of(look: Lens, row: int) -> Grouping:
     """That of a member, kept while the comparison is."""
+    comparison = look.analysis
+    asked, what = comparison.grouped, "optima" if comparison.optima.any() else "draws"
+    if what == "optima" and np.unique(look.modes.labels[asked]).size == 1:
+        # Optima of one mode agree by what a mode is; draws say what the data leave open there.
+        verdicts = chains.STAGE.perhaps(comparison)
+        settled = [] if verdicts is None else [v.run for v in verdicts.by_run.values() if v.settled]
+        draws = np.flatnonzero(comparison.members["run"].isin(settled))
+        if draws.size:
+            asked, what = draws, "draws"
     # Components have the numbers of the first mode, which changes with the threshold.
-    return _of(look.analysis.kept_under, row, int(look.modes.representative[0]), look)
+    first = int(look.modes.representative[0])
+    return _of(comparison.kept_under, row, first, what, asked, look)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _of(kept_under: str, row: int, first: int, _look: Lens) -> Grouping:
-    comparison = _look.analysis
+def _of(
+    kept_under: str, row: int, first: int, what: str, _asked: np.ndarray, _look: Lens
+) -> Grouping:
     A, W = (part[0] for part in _look.aligned_factors(np.array([row])))
     shares = sample_shares(A, W)
-    asked = comparison.grouped[evenly_spaced(comparison.grouped.size, MOST)]
-    of_all = [groups_of(_look, int(other), A) for other in asked]
-    what = f"{len(asked)} {'optima' if comparison.optima.any() else 'draws'}"
+    asked = _asked[evenly_spaced(_asked.size, MOST)]
+    of_all = np.array([groups_of(_look, int(other), A) for other in asked])
     groups = sample_groups(shares)
-    return Grouping(A, W, shares, groups, in_groups(shares), np.array(of_all), what)
+    return Grouping(A, W, shares, groups, in_groups(shares), of_all, f"{len(asked)} {what}")
 
 
 def groups_of(look: Lens, row: int, reference: np.ndarray) -> np.ndarray:

@@ -131,8 +131,8 @@ def test_lengths_that_do_not_fit_are_refused(X):
 @pytest.mark.parametrize("whole", [np.asarray, sparse.csr_array])
 def test_what_is_zero_throughout_is_counted(whole):
     X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    said = Dataset.from_array(whole(X)).empty
-    assert said.startswith("Zero throughout: 1 of the features and 1 of the observations;")
+    said = Dataset.from_array(whole(X), features=["wren", "crow", "teal"]).empty
+    assert said.startswith("Zero throughout: 1 of the features (crow) and 1 of the observations (")
     assert Dataset.from_array(whole(X[[0, 2]][:, [0, 2]])).empty == ""
 
 

@@ -40,8 +40,8 @@ MOST_ROWS = 36
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
 # A bar without an edge, and what is around a component without a counterpart.
 BARE = {"width": 0}
-# Of a band over a bar: its part of the bar's place.
-BAND = 0.2
+# Of a band over a bar: its part of the bar's place, and pixels, at most.
+BAND, THIN = 0.2, 3.0
 FRAME = {"color": "#D9730D", "width": 2}
 
 
@@ -185,7 +185,7 @@ def basis_bars(
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
             if bands is not None and np.isfinite(bands[:, k, :, r]).all():
-                _add_band(figure, names, bands[:, k, :, r], row=r + 1, col=k + 1)
+                _add_band(figure, names, bands[:, k, :, r], K, row=r + 1, col=k + 1)
     for k, r in _framed(alone):
         domain = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
         figure.add_shape(type="rect", line=FRAME, row=r + 1, col=k + 1, **domain)
@@ -213,13 +213,13 @@ def basis_bars(
     )
 
 
-def _add_band(figure: go.Figure, names: list[str], band: np.ndarray, **cell: int) -> None:
-    """A line over each bar from the lowest to the highest of its band (2, D)."""
+def _add_band(figure: go.Figure, names: list[str], band: np.ndarray, K: int, **cell: int) -> None:
+    """A line over each bar of one of K charts, over its band, band (2, D)."""
     figure.add_bar(
         x=names,
         y=band[1] - band[0],
         base=band[0],
-        width=BAND,
+        width=min(BAND, THIN * K * len(names) / ROW_WIDTH),
         marker={"color": INK, "line": BARE},
         customdata=band.T,
         hovertemplate="%{x}: %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",

@@ -43,9 +43,10 @@ def test_what_has_converged_is_a_minimum_and_says_so(key, gaps):
     data = hide_entries(data, 0.2, np.random.default_rng(1)) if gaps else data
     problem = Problem.without_model(data, 3, loss=loss)
     state = solved(problem, *started(problem, 4))
-    # Along a valley so flat that rounding decides, one may end unconverged, and says so.
     done = Stopping().converged(state.kkt, state.movement, state.gain)
-    assert done.sum() >= 3
+    # One descent of this loss goes along a valley so flat that the processor's rounding decides.
+    flat = key == "smooth_laplace" and gaps
+    assert done.all() or (flat and done.sum() == 3)
     assert (state.gain <= 0.01).all() and (state.gain >= 0).all()
     end = solved(problem, *state.particles, TO_THE_END)
     nats = MaximumLikelihood(problem).nats(state.squared_error)

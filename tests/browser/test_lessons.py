@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from bnmf_core.posterior.stein import ksd
 from pages.lessons_parts import ridge, settled, uniqueness, weights
 from pages.lessons_parts.registry import LESSONS
-from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle
+from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle, until
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +30,8 @@ POINTS = {
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.
 SOON = 3.0
+DRAWN = """() => [...document.querySelectorAll("[data-testid=stPlotlyChart]")]
+    .every(chart => chart.querySelector(".js-plotly-plot"))"""
 # Where the plots of a page end and its toolbars begin, and where the small print ends; in pixels.
 PLACES = """() => {
   const box = element => element.getBoundingClientRect();
@@ -112,6 +114,7 @@ def test_pictures_are_whole_and_take_most_of_the_first_screen(chromium, address)
                 page.goto(f"{address}/lessons?lesson={key}")
                 page.get_by_text(POINTS[key]).wait_for()
                 settle(page)
+                until(page, DRAWN)  # else the first of them may be the second chart
                 box = page.locator(".picture svg, .js-plotly-plot").first.bounding_box()
                 assert box["y"] + box["height"] <= height, (key, box)
                 assert box["x"] >= 0 and box["x"] + box["width"] <= width, (key, box)

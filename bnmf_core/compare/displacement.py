@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles, matching
+from bnmf_core.compare.bands import Base, Search, find_ends, shown, standing
 from bnmf_core.core.errors import DataError, SettingsError, raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SQUARED_ERROR
@@ -24,20 +24,8 @@ SMALLEST_ERROR = 1e-3
 # When a displaced factorization has converged, and how far the undisplaced one is polished.
 DISPLACED = Stopping(500, None)
 POLISHED = Stopping(5000, None, movement=0.05, kkt=1e-5)
-# Trials for one end, at most; an end is found when so much of the rise is used up, or when it is
-# known to such a part of the way, by the error or by where another component begins.
-TRIALS, USED, KNOWN, ROUGHLY = 16, 0.97, 0.01, 0.1
-# The first step is such a part of the value, and of an even share at least. Further ones go as far
-# as the rise foretells, between these factors: a long step could pass over a ridge into another
-# valley, and what lies between would not be allowed.
-FIRST, SHORTEST, LONGEST = 0.1, 1.5, 3.0
-# The error falls where the square root of the rise becomes such a part of what it was.
-FALLEN = 0.9
 # A share is moved no further than this: the whole component would be one entry.
 MOST = 0.999
-# What ends a band: the error, 0 or nearly all of the component, that it is another component from
-# there on, or that no more trials were made.
-BY_ERROR, BY_BOUND, BY_OTHER, BY_TRIALS = range(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +80,7 @@ def polished(
     plain = replace(plain, step=np.full(1, np.inf), limit=np.full(1, np.inf))
     state = _solved(problem, plain, POLISHED, cancel)
     A, W = (factor[0] for factor in state.particles)
-    return A, W, _shown(problem, float(state.squared_error[0]))
+    return A, W, shown(problem, float(state.squared_error[0]))
 
 
 def displace(
@@ -111,7 +99,7 @@ def displace(
     A_dr = v · Σ_i A_ir. The band is where E(v) ≤ ``allowed``, as far as it is reached from the
     factorization: every minimum is looked for from the nearest one that is known, so a band may be
     wider than is said. It ends where the component is no longer the same one: more
-    than ``NO_COUNTERPART`` degrees away, or more like another one. All entries are moved side by
+    than 60° away, or more like another one. All entries are moved side by
     side, in steps that grow; an end is found from how the square root of the rise grows. Where the
     error falls on the way, the middle of the step has to be allowed as well.
 
@@ -144,13 +132,23 @@ def displace(
     if not A[:, component].sum() > 0:
         raise SettingsError(f"Component {component + 1} is empty; it has no shares to be moved.")
     entries = np.asarray(entries, dtype=np.int64)
-    base = _Base(problem, A, W, component, allowed, cancel)
+    base = Base(problem, A, W, component, allowed)
     value = A[entries, component] / A[:, component].sum()
     down, up = (
-        [_Search(base, int(d), v, side, D) for d, v in zip(entries, value, strict=True)]
-        for side in (-1.0, 1.0)
+        [_Moved(base, v, *end, 1.0 / D, int(d)) for d, v in zip(entries, value, strict=True)]
+        for end in ((-1.0, 0.0), (1.0, MOST))
     )
-    _run(base, [*down, *up], on_progress)
+
+    def solve(going: list[_Moved], tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ties = Ties(
+            np.full(len(going), component),
+            np.array([search.entry for search in going]),
+            tried / (1.0 - tried),
+        )
+        start = start_tied(problem, *standing(going), ties)
+        return _solved(problem, start, DISPLACED, cancel).particles
+
+    find_ends([*down, *up], solve, on_progress)
     ends = (down, up)
     return Displacement(
         entries=entries,
@@ -162,124 +160,14 @@ def displace(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Base:
-    """What all searches share: the factorization that is displaced, and what is allowed."""
+class _Moved(Search):
+    """An end of the band of one entry."""
 
-    problem: Problem
-    A: np.ndarray
-    W: np.ndarray
-    component: int
-    allowed: float
-    cancel: Callable[[], bool] | None
-    f: float = 0.0
-
-    def __post_init__(self) -> None:
-        found = _loss(self.problem, self.A, self.W)
-        object.__setattr__(self, "f", found)
-        if not self.rise > 0:
-            raise SettingsError(
-                f"The allowed error {self.allowed:.4g} is not above that of the factorization, "
-                f"{_shown(self.problem, found):.4g}."
-            )
-
-    @property
-    def rise(self) -> float:
-        """By how much the loss may rise."""
-        allowed = self.problem.loss.unmeasured(self.problem.dataset, np.array(self.allowed))
-        return float(allowed) - self.f
-
-    def same(self, A: np.ndarray) -> np.ndarray:
-        """(m,) whether the component is the same one in bases (m, D, R) as in the base."""
-        order = matching(A, self.A)[:, self.component]
-        angle = component_angles(A, self.A)
-        return (order == self.component) & (angle[:, self.component] <= NO_COUNTERPART)
-
-
-class _Search:
-    """One end of one band: the farthest share that is allowed, and the nearest that is not."""
-
-    def __init__(self, base: _Base, entry: int, value: float, side: float, D: int) -> None:
-        self.base, self.entry, self.value, self.side = base, entry, value, side
-        self.bound = 0.0 if side < 0 else MOST
-        self.share, self.A, self.W = value, base.A, base.W
-        self.grown = 0.0  # square root of the part of the rise that is used at ``share``
-        self.beyond: tuple[float, float | None] | None = None  # share, and the same there
-        # A share that is allowed if the middle of the way to it is: share, grown, error, A, W.
-        self.pending: tuple[float, float, float, np.ndarray, np.ndarray] | None = None
-        self.step = FIRST * max(value, 1.0 / D)
-        self.error = _shown(base.problem, base.f)
-        self.ended = BY_TRIALS
-        self.over = side * (self.bound - value) <= 0.0
-        if self.over:
-            self.ended = BY_BOUND
-
-    def trial(self) -> float:
-        """The share to try next."""
-        if self.pending is not None:
-            return 0.5 * (self.share + self.pending[0])
-        if self.beyond is None:
-            if self.share != self.value:
-                told = 1.1 / self.grown if self.grown > 0 else LONGEST
-                way = abs(self.share - self.value) * min(max(told, SHORTEST), LONGEST)
-            else:
-                way = self.step
-            tried = self.value + self.side * way
-            return self.side * min(self.side * tried, self.side * self.bound)
-        far, grown = self.beyond
-        part = 0.5 if grown is None else (1.0 - self.grown) / (grown - self.grown)
-        return self.share + min(max(part, 0.1), 0.9) * (far - self.share)
-
-    def learn(self, tried: float, f: float, same: bool, A: np.ndarray, W: np.ndarray) -> None:
-        """What came of a trial."""
-        base = self.base
-        grown = float(np.sqrt(max(f - base.f, 0.0) / base.rise))
-        error = _shown(base.problem, f)
-        reached, waiting = (tried, grown, error, A, W), self.pending
-        self.pending = None
-        if not (grown <= 1.0 and same):
-            self.beyond = tried, grown if same else None
-        elif waiting is None and grown < FALLEN * self.grown:
-            self.pending = reached
-        else:
-            self.share, self.grown, self.error, self.A, self.W = waiting or reached
-            if self.share == self.bound:
-                self.over, self.ended = True, BY_BOUND
-        if self.grown**2 >= USED:
-            self.over, self.ended = True, BY_ERROR
-        elif self.beyond is not None:
-            (far, risen), way = self.beyond, abs(self.share - self.value)
-            enough = ROUGHLY if risen is None else KNOWN
-            if abs(far - self.share) <= enough * max(way, 1e-3 * self.value, 1e-9):
-                self.over, self.ended = True, BY_OTHER if risen is None else BY_ERROR
-
-
-def _run(base: _Base, searches: list[_Search], on_progress: Callable[[float], None] | None) -> None:
-    """Take all searches to their ends, side by side."""
-    for number in range(TRIALS):
-        going = [search for search in searches if not search.over]
-        if not going:
-            return
-        if on_progress is not None:
-            on_progress(max(1 - len(going) / len(searches), number / TRIALS))
-        tried = np.array([search.trial() for search in going])
-        ties = Ties(
-            np.full(len(going), base.component),
-            np.array([search.entry for search in going]),
-            tried / (1.0 - tried),
-        )
-        start = start_tied(
-            base.problem,
-            np.stack([search.A for search in going]),
-            np.stack([search.W for search in going]),
-            ties,
-        )
-        state = _solved(base.problem, start, DISPLACED, base.cancel)
-        A, W = state.particles
-        same = base.same(A)
-        for k, search in enumerate(going):
-            f = _loss(base.problem, A[k], W[k])
-            search.learn(float(tried[k]), f, bool(same[k]), A[k], W[k])
+    def __init__(
+        self, base: Base, value: float, side: float, bound: float, even: float, entry: int
+    ) -> None:
+        super().__init__(base, value, side, bound, even)
+        self.entry = entry
 
 
 def _solved(
@@ -292,11 +180,3 @@ def _solved(
         else:
             state = second_order.SOLVER.advance(problem, state, stopping)
     return state
-
-
-def _loss(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
-    return float(problem.loss.values(problem, A[None], W[None])[0])
-
-
-def _shown(problem: Problem, f: float) -> float:
-    return float(problem.loss.measured(problem.dataset, np.array(f)))

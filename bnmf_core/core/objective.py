@@ -31,12 +31,24 @@ class Objective(Protocol):
     def nats(self, values: np.ndarray) -> np.ndarray:
         """What a change by 1 means in nats, at each of these values (M,)."""
 
+    @property
+    def without_scales(self) -> bool:
+        """Whether it stays the same where A_r grows and W_r shrinks by one factor."""
+
+    def of(self, index: np.ndarray) -> "Objective":
+        """The objective of some of the factorizations."""
+
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
     """The loss of a problem: its minimum is a factorization of maximum likelihood."""
 
     problem: Problem
+    without_scales = True
+
+    def of(self, index: np.ndarray) -> "MaximumLikelihood":
+        """The same for all."""
+        return self
 
     def values(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f (M,)."""
@@ -71,6 +83,11 @@ class MaximumPosterior:
     """Minus the log joint of a problem's model, in nats: its minimum is a posterior mode."""
 
     problem: Problem
+    without_scales = False
+
+    def of(self, index: np.ndarray) -> "MaximumPosterior":
+        """The same for all."""
+        return self
 
     def values(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """−log p(X, A, W), (M,)."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.objective import MaximumLikelihood, Objective
+from bnmf_core.core.objective import Objective
 from bnmf_core.solvers.ties import Ties
 
 # A curvature below this part of the largest stands for an entry that nothing depends on.
@@ -39,7 +39,8 @@ class FlatView:
 
     def of(self, index: np.ndarray) -> "FlatView":
         """The view of some of the factorizations."""
-        return self if self.ties is None else replace(self, ties=self.ties.of(index))
+        ties = None if self.ties is None else self.ties.of(index)
+        return replace(self, objective=self.objective.of(index), ties=ties)
 
     @property
     def movable(self) -> np.ndarray:
@@ -88,7 +89,7 @@ class FlatView:
     @property
     def without_scales(self) -> bool:
         """Whether the objective does not mind the scales of components."""
-        return self.held is None and isinstance(self.objective, MaximumLikelihood)
+        return self.held is None and self.objective.without_scales
 
     def balanced(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Components with equal lengths in A and W, where the objective does not mind."""

@@ -158,7 +158,7 @@ def _round(
     data = problem.dataset
     ties = solution.ties.of(chosen) if isinstance(solution, TiedSolution) else None
     held = None if problem.held is None else np.flatnonzero(problem.held)
-    view = FlatView(objective, data.D, problem.rank, data.N, held, ties)
+    view = FlatView(objective.of(chosen), data.D, problem.rank, data.N, held, ties)
     A, W = solution.particles
     x = view.joined(*view.balanced(A[chosen], W[chosen]))
     f, g, c = view.slopes(x)

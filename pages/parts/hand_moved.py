@@ -11,7 +11,8 @@ from bnmf_core.analysis.by_hand import (
 )
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import LIMIT
-from bnmf_core.compare.displacement import BY_OTHER, Displacement
+from bnmf_core.compare.bands import BY_OTHER
+from bnmf_core.compare.displacement import Displacement
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.components import range_chart
 from bnmf_core.figures.gallery import basis_images

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, RunSpec, displace, laurberg, run
-from bnmf_core.compare.displacement import (
-    BY_BOUND,
-    BY_ERROR,
-    SMALLEST_ERROR,
-    allowed_error,
-    polished,
-)
+from bnmf_core.compare.bands import BY_BOUND, BY_ERROR
+from bnmf_core.compare.displacement import SMALLEST_ERROR, allowed_error, polished
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.core.problem import Problem
 from tests.solvers.test_held import planted, tied_by_quasi_newton

@@ -1,0 +1,307 @@
+"""Where the components of an exact factorization may lie: the area of feasible solutions.
+
+All factorizations of one product AW of rank R are (A T)(T⁻¹ W). Scaled to sum 1, the columns of A T
+lie in a space of R − 1 dimensions: a line for two components, a plane for three. They are the
+corners of a simplex that holds all columns of AW and leaves the room of non-negative vectors
+nowhere. For two components both ends have an interval each (Lawton & Sylvestre 1971); for three,
+a point is a corner of such a triangle exactly when the triangle between its two tangents to the
+data, cut off where they leave the room, holds the data (Borgen & Kowalski 1985; Rajkó & István
+2005). Points have barycentric coordinates: (1, 0, 0) is the first component of the factorization.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bnmf_core.compare.contribution import contributions
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.lazy import lazy
+
+spatial = lazy("scipy.spatial")
+ndimage = lazy("scipy.ndimage")
+
+# Where the corners of the triangle of three components are drawn; (0, 0) is its middle.
+CORNERS = np.array([[0.0, 1.0], [-np.sqrt(0.75), -0.5], [np.sqrt(0.75), -0.5]])
+# Slack of a condition that counts as met: what rounding leaves.
+ROUNDING = 1e-9
+# Sine of the angle between tangents that is 180° but for rounding.
+FLAT = 1e-6
+# Points along each side of the grid that a region is drawn and measured on.
+GRID = 181
+
+
+@dataclass(frozen=True, eq=False)
+class Feasible:
+    """The regions of the components of a factorization of rank 2 or 3, in barycentric coordinates.
+
+    Attributes
+    ----------
+    A : (D, R), columns that sum to 1. data : (N, R) barycentric coordinates of the columns of AW.
+    tolerance : entries of A may be below 0 by this part of the mean column of AW, and weights by
+        about this part of the mean ones.
+    """
+
+    A: np.ndarray
+    data: np.ndarray
+    centre: np.ndarray
+    tolerance: float
+
+    @classmethod
+    def of(cls, A: np.ndarray, W: np.ndarray, tolerance: float = 0.0) -> "Feasible":
+        """Those of A (D, R), W (R, N).
+
+        Raises
+        ------
+        SettingsError
+            When R is not 2 or 3, or the tolerance not from 0 to below 1.
+        DataError
+            When A or W has a smaller rank than R: then the components are not determined at all.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bnmf_core.compare.feasible import Feasible
+        >>> A, W = np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([[3.0, 1.0], [1.0, 3.0]])
+        >>> Feasible.of(A, W).intervals.round(2)  # of the second one's part: outer and inner ends
+        array([[-0.5 ,  0.25],
+               [ 0.75,  1.5 ]])
+        """
+        R = A.shape[1]
+        if R not in (2, 3):
+            raise SettingsError(
+                f"A region is drawn for 2 or 3 components; this factorization has {R}. Bands of "
+                "contributions are there for any number."
+            )
+        if not 0.0 <= tolerance < 1.0:
+            raise SettingsError(f"The tolerance is {tolerance:g}; it goes from 0 to below 1.")
+        A, W = np.asarray(A, dtype=np.float64), np.asarray(W, dtype=np.float64)
+        if min(np.linalg.matrix_rank(A), np.linalg.matrix_rank(W)) < R:
+            raise DataError(
+                f"The {R} components span fewer than {R} dimensions: one of them is a mixture of "
+                "the others, or their weights are."
+            )
+        amounts = W * A.sum(axis=0)[:, None]
+        seen = amounts[:, amounts.sum(axis=0) > 0]
+        return cls(
+            A=A / A.sum(axis=0),
+            data=(seen / seen.sum(axis=0)).T,
+            centre=contributions(A, W),
+            tolerance=tolerance,
+        )
+
+    @property
+    def R(self) -> int:
+        """Number of components."""
+        return self.A.shape[1]
+
+    @cached_property
+    def _room(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normals (F, R − 1) and offsets (F,): normal · y + offset ≥ 0 is the room of A ≥ 0."""
+        used = self.A @ self.centre
+        rows = self.A[used > 0]
+        # Each entry over that of the mean column, at the places (1, 0, …), (0, 1, …) and so on.
+        heights = rows / used[used > 0, None] + self.tolerance / (1.0 - self.tolerance)
+        return _planes(heights, self.places(np.eye(self.R)))
+
+    @cached_property
+    def hull(self) -> np.ndarray:
+        """(H, R − 1) corners of the data in their order, drawn to the mean by the tolerance."""
+        drawn = self.centre + (1.0 - self.tolerance) * (self.data - self.centre)
+        places = self.places(drawn)
+        if self.R == 2:
+            return np.array([places.min(axis=0), places.max(axis=0)])
+        return np.asarray(places[spatial.ConvexHull(places).vertices])
+
+    def places(self, points: np.ndarray) -> np.ndarray:
+        """Where points (k, R) of barycentric coordinates are drawn: (k, R − 1)."""
+        return points[:, 1:] if self.R == 2 else points @ CORNERS
+
+    def points(self, places: np.ndarray) -> np.ndarray:
+        """Barycentric coordinates (k, R) of places (k, R − 1)."""
+        if self.R == 2:
+            return np.column_stack([1.0 - places[:, 0], places[:, 0]])
+        return np.asarray(np.full((len(places), 3), 1 / 3) + places @ CORNERS.T / 1.5)
+
+    def columns(self, places: np.ndarray) -> np.ndarray:
+        """The columns (D, k) at places, scaled to sum 1."""
+        return self.A @ self.points(places).T
+
+    def room(self) -> np.ndarray:
+        """Corners (k, R − 1) of the room of non-negative columns, in their order."""
+        normals, offsets = self._room
+        middle = self.places(self.centre[None])[0]
+        if self.R == 2:
+            ends = -offsets / normals[:, 0]
+            return np.array([[ends[normals[:, 0] > 0].max()], [ends[normals[:, 0] < 0].min()]])
+        found = spatial.HalfspaceIntersection(np.column_stack([-normals, -offsets]), middle)
+        return np.asarray(found.intersections[spatial.ConvexHull(found.intersections).vertices])
+
+    @cached_property
+    def intervals(self) -> np.ndarray:
+        """(2, 2) for two components: from where to where each of them may lie.
+
+        In parts of the second component, which is at 1; the first one is at 0.
+        """
+        (least,), (most,) = self.room()
+        (first,), (last,) = self.hull
+        return np.array([[least, first], [last, most]])
+
+    def slack(self, places: np.ndarray) -> np.ndarray:
+        """(k,) at least 0 where a component may lie, of three components; how far it is from that.
+
+        places : (k, 2).
+        """
+        hull = self.hull
+        first, second = self._tangents(places)
+        ends = [self._leaves(places, towards) for towards in (first, second)]
+        across = ends[1] - ends[0]
+        length = np.maximum(np.linalg.norm(across, axis=1), ROUNDING)
+        heights = _cross(across[:, None], hull - ends[0][:, None]) / length[:, None]
+        own = np.sign(_cross(across, places - ends[0]))
+        third = (heights * own[:, None]).min(axis=1)
+        # A place on a side of the data is no corner: both its tangents lie in one line.
+        flat = (_cross(first, second) < FLAT) & ((first * second).sum(axis=1) < 0)
+        third = np.where(flat, -np.abs(heights).max(axis=1), third)
+        return np.minimum(np.minimum(self.inside(places), self._outside(places)), third)
+
+    def slack_beside(self, places: np.ndarray, locked: np.ndarray) -> np.ndarray:
+        """As :meth:`slack`, of the other components when one lies at ``locked`` (2,).
+
+        The third one of the smallest triangle is where the other tangent of the locked one meets
+        that of the place; it has to be in the room.
+        """
+        hull, away = self.hull, self._outside(places)
+        mine = self._tangents(locked[None])
+        best = np.full(len(places), -np.inf)
+        for turn, other in enumerate(mine[::-1]):
+            sign = 1.0 - 2.0 * turn
+            # The place is beyond the tangent, so that the edge to it leaves all data on one side.
+            edge = places - locked
+            long = np.maximum(np.linalg.norm(edge, axis=1), ROUNDING)
+            beyond = (sign * _cross(edge[:, None], hull - locked)).min(axis=1) / long
+            ahead = sign * _cross(edge, other[0])
+            far = self._tangents(places)[turn]
+            crossing = _cross(other[0], far)
+            t = _cross(places - locked, far) / np.where(crossing == 0.0, ROUNDING, crossing)
+            third = locked + t[:, None] * other[0]
+            ok = np.minimum(np.minimum(beyond, self.inside(third)), np.where(ahead > 0, t, -1.0))
+            best = np.maximum(best, ok)
+        return np.minimum(np.minimum(self.inside(places), away), best)
+
+    def inside(self, places: np.ndarray) -> np.ndarray:
+        """(k,) distance to the nearest side of the room, below 0 outside."""
+        normals, offsets = self._room
+        return np.asarray((places @ normals.T + offsets).min(axis=1))
+
+    def _outside(self, places: np.ndarray) -> np.ndarray:
+        """(k,) distance to the farthest of the lines along the data, below 0 inside of them."""
+        hull = self.hull
+        sides = np.roll(hull, -1, axis=0) - hull
+        length = np.linalg.norm(sides, axis=1)
+        return np.asarray((_cross(places[:, None] - hull, sides) / length).max(axis=1))
+
+    def _tangents(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Directions (k, 2) of length 1 from places to both sides of the data: right and left."""
+        ahead = self.places(self.centre[None])[0] - places
+        to = self.hull - places[:, None]
+        angles = np.arctan2(_cross(ahead[:, None], to), (ahead[:, None] * to).sum(axis=2))
+        # A place that is a corner of the data sees nothing of itself.
+        angles[np.abs(to).max(axis=2) < ROUNDING] = 0.0
+        every = np.arange(len(places))
+        found = []
+        for chosen in (angles.argmin(axis=1), angles.argmax(axis=1)):
+            towards = to[every, chosen]
+            found.append(towards / np.maximum(np.linalg.norm(towards, axis=1), ROUNDING)[:, None])
+        return found[0], found[1]
+
+    def _leaves(self, places: np.ndarray, towards: np.ndarray) -> np.ndarray:
+        """Where rays (k, 2) leave the room."""
+        normals, offsets = self._room
+        falls = towards @ normals.T
+        heights = places @ normals.T + offsets
+        t = np.divide(heights, -falls, out=np.full_like(falls, np.inf), where=falls < -ROUNDING)
+        return np.asarray(places + np.maximum(t.min(axis=1), 0.0)[:, None] * towards)
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """What is possible for three components, on a grid.
+
+    Attributes
+    ----------
+    x, y : (g,) the grid. slack : (g, g), at least 0 where a component may lie; rows belong to y.
+    of : (g, g) int, the component that a place belongs to, −1 for none and R where a place can be
+        several, as their regions have grown together.
+    angle : (R,) the largest angle, in degrees, between a component and a column of its region.
+    area : (R,) its region's part of the room.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    slack: np.ndarray
+    of: np.ndarray
+    angle: np.ndarray
+    area: np.ndarray
+
+
+def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -> Region:
+    """The regions of three components; of the others where one is locked.
+
+    locked : its number and place (2,).
+
+    Raises
+    ------
+    SettingsError
+        When several components are locked.
+    """
+    locked = locked or {}
+    if len(locked) > 1:
+        raise SettingsError("One component is locked at a time; its two neighbours stay free.")
+    corners = feasible.room()
+    (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+    x, y = np.linspace(left, right, GRID), np.linspace(low, high, GRID)
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    with np.errstate(all="ignore"):
+        slack = (
+            feasible.slack_beside(places, next(iter(locked.values())))
+            if locked
+            else feasible.slack(places)
+        )
+    slack = np.nan_to_num(slack, nan=-1.0, neginf=-1.0).reshape(GRID, GRID)
+    own = feasible.places(np.eye(feasible.R))
+    inside = slack >= -ROUNDING
+    pieces, _ = ndimage.label(inside, np.ones((3, 3)))
+    step = np.hypot(x[1] - x[0], y[1] - y[0])
+    home = np.zeros(feasible.R, dtype=int)
+    for r in np.setdiff1d(np.arange(feasible.R), list(locked)):
+        # A region that is smaller than the grid's cells is the component itself.
+        near = np.linalg.norm(places - own[r], axis=1) + np.where(inside.ravel(), 0.0, np.inf)
+        if near.min() <= step:
+            home[r] = pieces.ravel()[near.argmin()]
+    of, (angle, area) = np.full((GRID, GRID), -1), np.zeros((2, feasible.R))
+    in_room = int((feasible.inside(places) >= 0).sum())
+    for r in np.flatnonzero(home):
+        mine = pieces == home[r]
+        of[mine] = feasible.R if (home == home[r]).sum() > 1 else r
+        columns, column = feasible.columns(places[mine.ravel()]), feasible.A[:, r]
+        cosine = column @ columns / np.linalg.norm(column) / np.linalg.norm(columns, axis=0)
+        angle[r] = np.rad2deg(np.arccos(np.clip(cosine.min(), -1.0, 1.0)))
+        area[r] = mine.sum() / in_room
+    return Region(x, y, slack, of, angle, area)
+
+
+def _planes(heights: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Affine functions with these values (F, R) at the corners (R, R − 1): normals of length 1."""
+    homogeneous = np.column_stack([corners, np.ones(len(corners))])
+    found = np.linalg.solve(homogeneous, heights.T).T
+    size = np.linalg.norm(found[:, :-1], axis=1)
+    sloped = size > ROUNDING  # others hold everywhere
+    found = found[sloped] / size[sloped, None]
+    return found[:, :-1], found[:, -1]
+
+
+def _cross(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The last coordinate of the cross product of vectors in the plane."""
+    return np.asarray(first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0])

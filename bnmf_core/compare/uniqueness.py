@@ -1,0 +1,116 @@
+"""Which components every factorization of the same AW has, and which can be mixed with others.
+
+Two certificates, both of the exact product AW of a factorization of rank R, whatever the noise:
+
+Unique. Column r of A is in all of them, up to its scale, when some column of X holds component r
+alone, and the rows in which A_r is 0 have rank R − 1 in the other columns: then it is an extreme
+ray of the room of non-negative vectors, and the data reach it (restricted data-based uniqueness,
+Gillis & Rajkó 2023; Rajkó 2015). The same holds of row r of W, with A and W exchanged. And a column
+is unique where all other rows of W are, since these leave one direction: it is what they are 0 on;
+likewise a row of W.
+
+Mixed. A + ε A_i e_jᵀ, W − ε e_i W_j has the same product. It stays non-negative for an ε > 0 when
+component i is in every observation that j is in, and for an ε < 0 when the entries of A_i that are
+above 0 are so in A_j. Then component j can take up some of i, or lose some.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Entries below this part of the largest of their column of A, or row of W, are 0.
+ZERO = 1e-6
+# A singular value below this part of the largest is 0.
+SINGULAR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Uniqueness:
+    """What is proved of R components.
+
+    Attributes
+    ----------
+    columns, rows : (R,) bool, columns of A and rows of W that every factorization of AW has.
+    turns : (R, R) degrees by which column j of A can turn when it takes up component i, or loses
+        some of it, with all else of A as it is: [i, j], the larger of the two; 0 on the diagonal.
+    """
+
+    columns: np.ndarray
+    rows: np.ndarray
+    turns: np.ndarray
+
+
+def uniqueness(A: np.ndarray, W: np.ndarray) -> Uniqueness:
+    """Certificates of the factorization A (D, R), W (R, N); a component of zeros has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.uniqueness import uniqueness
+    >>> A = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> uniqueness(A, np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])).columns
+    array([ True,  True])
+    >>> found = uniqueness(A, np.array([[1.0, 0.2, 1.0], [0.0, 1.0, 1.0]]))
+    >>> found.columns, found.turns.round(1)  # the second one can take up some of the first
+    (array([ True, False]), array([[0. , 8.9],
+           [0. , 0. ]]))
+    """
+    A, W = np.asarray(A, dtype=np.float64), np.asarray(W, dtype=np.float64)
+    A = np.where(ZERO * A.max(axis=0) < A, A, 0.0)
+    W = np.where(ZERO * W.max(axis=1)[:, None] < W, W, 0.0)
+    columns, rows = _alone_and_extreme(A, W.T), _alone_and_extreme(W.T, A)
+    for _ in range(2 * A.shape[1]):
+        columns, rows = columns | _all_others(rows), rows | _all_others(columns)
+    full = (A > 0).any(axis=0) & (W > 0).any(axis=1)
+    if not full.all():  # of fewer components than R nothing has been shown
+        columns, rows = np.zeros((2, full.size), dtype=bool)
+    return Uniqueness(columns, rows, _turns(A, W))
+
+
+def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """(R,) columns of F (D, R) that some row of G (N, R) holds alone, and that are extreme."""
+    R = F.shape[1]
+    alone = ((G > 0).sum(axis=1) == 1)[:, None] & (G > 0)
+    found = alone.any(axis=0)
+    for r in np.flatnonzero(found):
+        others = np.delete(F[F[:, r] == 0], r, axis=1)
+        found[r] = R == 1 or (len(others) >= R - 1 and _rank(others) == R - 1)
+    return found
+
+
+def _rank(rows: np.ndarray) -> int:
+    """Of columns of the same size, whatever their units."""
+    size = np.linalg.norm(rows, axis=0)
+    if not size.all():
+        return 0
+    return int(np.linalg.matrix_rank(rows / size, tol=SINGULAR * np.sqrt(rows.shape[1])))
+
+
+def _all_others(known: np.ndarray) -> np.ndarray:
+    """(R,) whether all others are known."""
+    return np.asarray(known.sum() - known == known.size - 1)
+
+
+def _turns(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    R = A.shape[1]
+    turns = np.zeros((R, R))
+    length = np.linalg.norm(A, axis=0)
+    for i in range(R):
+        for j in range(R):
+            if i == j or not (length[i] and length[j] and W[i].any() and W[j].any()):
+                continue
+            # ε up, as far as W_i − ε W_j stays at least 0; ε down, as A_j − ε A_i does.
+            for sign, most in ((1.0, _most(W[i], W[j])), (-1.0, _most(A[:, j], A[:, i]))):
+                moved = A[:, j] + sign * most * A[:, i]
+                norm = np.linalg.norm(moved)
+                if norm > 0:
+                    cosine = moved @ A[:, j] / norm / length[j]
+                    angle = np.rad2deg(np.arccos(np.clip(cosine, -1.0, 1.0)))
+                    turns[i, j] = max(turns[i, j], angle)
+    return turns
+
+
+def _most(whole: np.ndarray, part: np.ndarray) -> float:
+    """The largest ε ≥ 0 with whole − ε part ≥ 0."""
+    held = part > 0
+    return float((whole[held] / part[held]).min())

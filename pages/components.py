@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.findings import verdicts
-from pages.components_parts import catalogue, grid, profiles, stability, words
+from pages.components_parts import catalogue, grid, profiles, regions, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming, observed
@@ -58,6 +58,7 @@ else:
     bases.notes(look, rows, look.aligned(rows[:1])[0])
 profiles.show(look, int(rows[0]), names[0])
 stability.show(look, found, rows[0], names[0])
+regions.show(look, rows, names)
 catalogue.show(look, rows, names)
 naming.show(look)
 by_hand.show(look, rows, names)

@@ -17,6 +17,7 @@ import numpy as np
 from bnmf_core.analysis import posterior
 from bnmf_core.analysis.comparison import ABOUT, Comparison, comparison_key
 from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.contribution import Contributions, displace_contributions
 from bnmf_core.compare.displacement import Displacement, allowed_error, displace, polished
 from bnmf_core.compare.remaining import Locked, check_held, solve_locked
 from bnmf_core.core.errors import SettingsError
@@ -205,16 +206,73 @@ class LockedExploration(Exploration):
 
 
 @dataclass(frozen=True, eq=False)
-class DisplacementExploration(Exploration):
+class Displacing(Exploration):
+    """What is moved from an optimum until the error has risen by the part ``rise``."""
+
+    rise: float = 0.01
+
+    def _polished(
+        self, problem: Problem, stopped: Callable[[], bool]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """The optimum that is displaced: solved for once, the same for all pieces."""
+        path = self.folder / "optimum.npz"
+        if manifest.is_sound(path):
+            kept = files.read_arrays(path)
+            return kept["A"], kept["W"], float(kept["error"])
+        A, W, error = polished(problem, *self.factors, stopped)
+        files.write_arrays(path, {"A": A, "W": W, "error": np.array(error)})
+        return A, W, error
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionExploration(Displacing):
+    """The smallest and the largest contribution of each component, one piece a component.
+
+    See :func:`displace_contributions`.
+    """
+
+    label = "Moving contributions"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The rise."""
+        return {"rise": self.rise}
+
+    @property
+    def parts(self) -> list[range]:
+        """The components, one by one."""
+        return [range(r, r + 1) for r in range(self.comparison.rank)]
+
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """The band of a component."""
+        problem = self.comparison.fit
+        A, W, error = self._polished(problem, stopped)
+        allowed, chosen = allowed_error(error, self.rise), np.array(numbers)
+        return vars(displace_contributions(problem, A, W, chosen, allowed, report, stopped))
+
+    @property
+    def doing(self) -> str:
+        """What is being done, in words."""
+        return "Moving contributions"
+
+    def found(self) -> Contributions | None:
+        """The bands there are so far; None while there is none."""
+        pieces = self.pieces()
+        return Contributions(**_joined(pieces)) if pieces else None
+
+
+@dataclass(frozen=True, eq=False)
+class DisplacementExploration(Displacing):
     """How far entries of a component, numbered from 0, can move; see :func:`displace`.
 
-    ``rise`` : the part by which the error may rise. ``most`` : entries moved, its largest.
+    ``most`` : entries moved, its largest.
     """
 
     label = "Moving entries"
 
     component: int = 0
-    rise: float = 0.01
     most: int = ENTRIES
 
     @property
@@ -245,18 +303,6 @@ class DisplacementExploration(Exploration):
         allowed = allowed_error(error, self.rise)
         found = displace(problem, A, W, self.component, chosen, allowed, report, stopped)
         return vars(found) | {"base": np.array([error, allowed])}
-
-    def _polished(
-        self, problem: Problem, stopped: Callable[[], bool]
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """The optimum that is displaced: solved for once, the same for all pieces."""
-        path = self.folder / "optimum.npz"
-        if manifest.is_sound(path):
-            kept = files.read_arrays(path)
-            return kept["A"], kept["W"], float(kept["error"])
-        A, W, error = polished(problem, *self.factors, stopped)
-        files.write_arrays(path, {"A": A, "W": W, "error": np.array(error)})
-        return A, W, error
 
     @property
     def doing(self) -> str:

@@ -14,14 +14,19 @@ component i is in every observation that j is in, and for an ε < 0 when the ent
 above 0 are so in A_j. Then component j can take up some of i, or lose some.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from bnmf_core.core.names import listed
 
 # Entries below this part of the largest of their column of A, or row of W, are 0.
 ZERO = 1e-6
 # A singular value below this part of the largest is 0.
 SINGULAR = 1e-6
+# Degrees below which a component hardly turns, and components of which a sentence tells.
+HARDLY, MOST_SAID = 1.0, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,39 @@ def uniqueness(A: np.ndarray, W: np.ndarray) -> Uniqueness:
     if not full.all():  # of fewer components than R nothing has been shown
         columns, rows = np.zeros((2, full.size), dtype=bool)
     return Uniqueness(columns, rows, _turns(A, W))
+
+
+def uniqueness_said(found: Uniqueness, called: Sequence[str]) -> str:
+    """Which components are unique, which can be mixed, and of which neither is proved.
+
+    ``called`` : R names, as they stand after "component".
+
+    >>> both = np.array([True, False])
+    >>> uniqueness_said(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
+    'No other factorization with the same AW has another component 1. Component 2 can be mixed \
+with component 1 without any change of AW, and turns by up to 9°.'
+    """
+    said, unique = [], np.flatnonzero(found.columns)
+    if unique.size:
+        which = f"component{'s' * (unique.size > 1)} {listed([called[r] for r in unique.tolist()])}"
+        said.append(f"No other factorization with the same AW has another {which}.")
+    turned, other = found.turns.max(axis=0), found.turns.argmax(axis=0)
+    mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
+    for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():
+        said.append(
+            f"Component {called[j]} can be mixed with component {called[int(other[j])]} without any "
+            f"change of AW, and turns by up to {turned[j]:.0f}°."
+        )
+    if mixed.size > MOST_SAID:
+        said.append(f"So can {mixed.size - MOST_SAID} more.")
+    open_ = np.flatnonzero(~found.columns & (turned < HARDLY))
+    if open_.size:
+        which = f"component{'s' * (open_.size > 1)} {listed([called[r] for r in open_.tolist()])}"
+        said.append(
+            f"Of {which} neither is proved: mixing with one other turns "
+            f"{'none of them' if open_.size > 1 else 'it'} by {HARDLY:g}° or more."
+        )
+    return " ".join(said)
 
 
 def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:

@@ -21,6 +21,8 @@ WORKS = {
     "Chain Monte Carlo Methods, Journal of the Royal Statistical Society B 72(3), 269–342, 2010.",
     "Ang & Gillis 2019": "A. M. S. Ang and N. Gillis: Accelerating Nonnegative Matrix "
     "Factorization Algorithms Using Extrapolation, Neural Computation 31(2), 417–439, 2019.",
+    "Borgen & Kowalski 1985": "O. S. Borgen and B. R. Kowalski: An Extension of the Multivariate "
+    "Component-Resolution Method to Three Components, Analytica Chimica Acta 174, 1–26, 1985.",
     "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "
     "Head Start for Nonnegative Matrix Factorization, Pattern Recognition 41(4), 1350–1362, 2008.",
     "Cemgil 2009": "A. T. Cemgil: Bayesian Inference for Nonnegative Matrix Factorisation Models, "
@@ -39,6 +41,8 @@ WORKS = {
     "Gershman, Hoffman & Blei 2012": "S. Gershman, M. Hoffman and D. Blei: Nonparametric "
     "Variational Inference, International Conference on Machine Learning, arXiv:1206.4665, 2012.",
     "Gillis 2020": "N. Gillis: Nonnegative Matrix Factorization, SIAM, 2020.",
+    "Gillis & Rajkó 2023": "N. Gillis and R. Rajkó: Partial Identifiability for Nonnegative Matrix "
+    "Factorization, SIAM Journal on Matrix Analysis and Applications 44(1), 27–52, 2023.",
     "Hamming 1950": "R. W. Hamming: Error Detecting and Error Correcting Codes, Bell System "
     "Technical Journal 29(2), 147–160, 1950.",
     "Hess, Morik & Piatkowski 2017": "S. Hess, K. Morik and N. Piatkowski: The PRIMPING Routine – "
@@ -46,6 +50,8 @@ WORKS = {
     "Discovery 31(4), 1090–1131, 2017.",
     "Jaccard 1912": "P. Jaccard: The Distribution of the Flora in the Alpine Zone, New Phytologist "
     "11(2), 37–50, 1912.",
+    "Lawton & Sylvestre 1971": "W. H. Lawton and E. A. Sylvestre: Self Modeling Curve Resolution, "
+    "Technometrics 13(3), 617–633, 1971.",
     "Lee & Seung 1999": "D. D. Lee and H. S. Seung: Learning the Parts of Objects by Non-negative "
     "Matrix Factorization, Nature 401, 788–791, 1999.",
     "Lee & Seung 2001": "D. D. Lee and H. S. Seung: Algorithms for Non-negative Matrix "
@@ -84,6 +90,9 @@ WORKS = {
     "Schmidt, Winther & Hansen 2009": "M. N. Schmidt, O. Winther and L. K. Hansen: Bayesian "
     "Non-negative Matrix Factorization, Independent Component Analysis and Signal Separation, "
     "540–547, 2009.",
+    "Tauler 2001": "R. Tauler: Calculation of Maximum and Minimum Band Boundaries of Feasible "
+    "Solutions for Species Profiles Obtained by Multivariate Curve Resolution, Journal of "
+    "Chemometrics 15(8), 627–646, 2001.",
     "Tierney 1994": "L. Tierney: Markov Chains for Exploring Posterior Distributions, The Annals "
     "of Statistics 22(4), 1701–1728, 1994.",
     "Vehtari & others 2021": "A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner: "

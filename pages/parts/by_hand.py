@@ -18,7 +18,7 @@ from pages.frame.lens import Lens
 from pages.frame.options import pick_one
 from pages.frame.services import place
 from pages.frame.words import plain
-from pages.parts import hand_held, hand_moved, make_study
+from pages.parts import hand_amounts, hand_held, hand_moved, make_study
 
 # Parts by which the error may rise.
 RISES = {"0.1": "0.1 %", "1": "1 %", "3": "3 %", "10": "10 %"}
@@ -59,7 +59,9 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
     )
     labels = component_labels(look, row)
     _pictures(look, row)
-    held, moved = st.tabs(["Hold components", "Move entries"])
+    amounts, held, moved = st.tabs(["Contributions", "Hold components", "Move entries"])
+    with amounts:
+        hand_amounts.show(look, row, labels)
     with held:
         hand_held.show(look, row, labels)
     with moved:

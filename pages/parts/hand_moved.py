@@ -48,7 +48,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         )
         most = dataset.D if every else ENTRIES
     work = DisplacementExploration(
-        look.analysis, row, component, float(link.get("rise")) / 100, most
+        look.analysis, row, float(link.get("rise")) / 100, component, most
     )
 
     def draw() -> None:

@@ -90,7 +90,7 @@ def test_what_is_asked_decides_the_key_and_other_runs_beside_do_not(store, compa
     one = LockedExploration(comparison, 2, (1,))
     assert one.key != LockedExploration(comparison, 2, (1, 2)).key
     assert one.key != LockedExploration(comparison, 3, (1,)).key
-    assert one.key != DisplacementExploration(comparison, 2, 1).key
+    assert one.key != DisplacementExploration(comparison, 2, component=1).key
     run_id = comparison.members["run"].iloc[2]
     alone = open_comparison(store, [run_id])
     assert LockedExploration(alone, 2, (1,)).folder == one.folder
@@ -107,7 +107,7 @@ def test_the_factorization_itself_comes_first_and_keeps_its_error(comparison):
 
 
 def test_bands_are_of_the_largest_entries_and_found_again(comparison):
-    work = DisplacementExploration(comparison, 0, 1, rise=0.01, most=5)
+    work = DisplacementExploration(comparison, 0, component=1, rise=0.01, most=5)
     make(work)
     bands, error, allowed = work.found()
     column = work.factors[0][:, 1]

@@ -1,0 +1,161 @@
+"""How far components are determined: bands of their contributions, and regions in the plane."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.compare.feasible import Feasible, Region
+from bnmf_core.core.names import numbered
+from bnmf_core.figures.modes import mode_color
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import INK, MIDDLE, MUTED, component_color, layout, safe
+
+# Pixels of a component's row, and of the picture of regions.
+ROW, REGIONS = 34, 520
+# Where the regions of several components have grown together.
+TOGETHER = "#C4CBD2"
+
+
+def contribution_bands(
+    lower: np.ndarray,
+    value: np.ndarray,
+    upper: np.ndarray,
+    others: Mapping[str, np.ndarray],
+    allowed: Mapping[str, bool],
+    called: Sequence[str] = (),
+) -> go.Figure:
+    """A bar for each component: what it may account for in its mode, and a dot for each other mode.
+
+    Parameters
+    ----------
+    lower, value, upper : (R,) shares of the total; NaN where a band is not known yet.
+    others : name of a mode → (R,) contributions of the partners there, NaN without counterpart.
+    allowed : by the same names, whether the mode's own error is within what is allowed; the dots
+        of others are hollow. called : R names.
+    """
+    names = [safe(f"component {name}", 28) for name in numbered(called, value.size)]
+    figure = Sketch()
+    for r, name in enumerate(names):
+        if np.isnan(lower[r]):
+            continue
+        figure.add_scatter(
+            x=[lower[r], upper[r]],
+            y=[name, name],
+            mode="lines",
+            line={"color": component_color(r), "width": 11},
+            opacity=0.55,
+            name="within this mode",
+            showlegend=bool(r == 0),
+            hoverinfo="skip",
+        )
+    figure.add_scatter(
+        x=value,
+        y=names,
+        mode="markers",
+        name="this factorization",
+        marker={"color": INK, "size": 13, "symbol": "line-ns-open", "line": {"width": 2}},
+        customdata=np.column_stack([lower, upper]),
+        hovertemplate="%{y}: %{x:.2%}, from %{customdata[0]:.2%} to %{customdata[1]:.2%}"
+        "<extra></extra>",
+    )
+    for k, (name, places) in enumerate(others.items(), start=1):
+        figure.add_scatter(
+            x=places,
+            y=names,
+            mode="markers",
+            name=safe(name) + ("" if allowed[name] else " (larger error)"),
+            marker={
+                "color": mode_color(k),
+                "size": 9,
+                "symbol": "circle" if allowed[name] else "circle-open",
+            },
+            hovertemplate=f"{safe(name)}, %{{y}}: %{{x:.2%}}<extra></extra>",
+        )
+    figure.update_xaxes(title="share of the total", tickformat=".0%", rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    title = "How much each component may account for"
+    return layout(figure, title, 150 + ROW * len(names), margin={"l": 130, "t": 84})
+
+
+def feasible_regions(
+    feasible: Feasible,
+    found: Region,
+    called: Sequence[str] = (),
+    others: Mapping[str, np.ndarray] | None = None,
+    locked: Mapping[int, np.ndarray] | None = None,
+) -> go.Figure:
+    """Where each of three components may lie: the room, the data, and a region for each.
+
+    Parameters
+    ----------
+    others : name of a mode → (3, 2) places of its components. locked : number → place (2,).
+    called : 3 names. Every place of a region can be picked: ``customdata`` is x and y.
+    """
+    locked, names = locked or {}, [safe(name, 18) for name in numbered(called, feasible.R)]
+    figure = Sketch()
+    colors = [*map(component_color, range(feasible.R)), TOGETHER]
+    grid = np.stack(np.meshgrid(found.x, found.y), axis=-1)
+    for r in np.unique(found.of[found.of >= 0]).tolist():
+        places = grid[found.of == r]
+        figure.add_scatter(
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="markers",
+            name="may be several" if r == feasible.R else f"region of {names[r]}",
+            marker={"color": colors[r], "size": 4, "symbol": "square", "opacity": 0.5},
+            customdata=places,
+            hoverinfo="skip",
+        )
+    for corners, name, width in (
+        (feasible.room(), "no entry below 0", 1.5),
+        (feasible.hull, "data", 2.5),
+    ):
+        closed = np.vstack([corners, corners[:1]])
+        figure.add_scatter(
+            x=closed[:, 0],
+            y=closed[:, 1],
+            mode="lines",
+            name=name,
+            line={"color": MUTED if width < 2 else INK, "width": width},
+            hoverinfo="skip",
+        )
+    for k, (name, places) in enumerate((others or {}).items(), start=1):
+        figure.add_scatter(
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="markers",
+            name=safe(name),
+            marker={"color": mode_color(k), "size": 9, "symbol": "diamond-open"},
+            hovertemplate=f"{safe(name)}<extra></extra>",
+        )
+    own = feasible.places(np.eye(feasible.R))
+    for r, place in locked.items():
+        own[r] = place
+    figure.add_scatter(
+        x=own[:, 0],
+        y=own[:, 1],
+        mode="markers+text",
+        text=[f"{name} (locked)" if r in locked else name for r, name in enumerate(names)],
+        textposition="top center",
+        textfont={"color": MIDDLE},
+        name="components",
+        marker={
+            "color": colors[: feasible.R],
+            "size": [15 if r in locked else 11 for r in range(feasible.R)],
+            "line": {"color": INK, "width": 1.5},
+        },
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    span = np.ptp(feasible.room(), axis=0).max()
+    middle = 0.5 * (feasible.room().min(axis=0) + feasible.room().max(axis=0))
+    for axis, centre in ((figure.update_xaxes, middle[0]), (figure.update_yaxes, middle[1])):
+        axis(
+            showgrid=False,
+            zeroline=False,
+            showticklabels=False,
+            range=[centre - 0.6 * span, centre + 0.6 * span],
+        )
+    figure.update_yaxes(scaleanchor="x")
+    return layout(figure, "Where each component may lie", REGIONS)

@@ -90,8 +90,8 @@ with component 1 without any change of AW, and turns by up to 9°.'
     mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
     for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():
         said.append(
-            f"Component {called[j]} can be mixed with component {called[int(other[j])]} without any "
-            f"change of AW, and turns by up to {turned[j]:.0f}°."
+            f"Component {called[j]} can be mixed with component {called[int(other[j])]} without "
+            f"any change of AW, and turns by up to {turned[j]:.0f}°."
         )
     if mixed.size > MOST_SAID:
         said.append(f"So can {mixed.size - MOST_SAID} more.")

@@ -97,10 +97,13 @@ with component 1 without any change of AW, and turns by up to 9°.'
         said.append(f"So can {mixed.size - MOST_SAID} more.")
     open_ = np.flatnonzero(~found.columns & (turned < HARDLY))
     if open_.size:
-        which = f"component{'s' * (open_.size > 1)} {listed([called[r] for r in open_.tolist()])}"
+        which = listed([called[r] for r in open_.tolist()])
+        is_, one = ("s", "are"), "one of them"
+        if open_.size == 1:
+            is_, one = ("", "is"), "it"
         said.append(
-            f"Of {which} neither is proved: mixing with one other turns "
-            f"{'none of them' if open_.size > 1 else 'it'} by {HARDLY:g}° or more."
+            f"Component{is_[0]} {which} {is_[1]} not proved unique; mixing {one} with one other "
+            f"component turns it by less than {HARDLY:g}°."
         )
     return " ".join(said)
 

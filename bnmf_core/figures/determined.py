@@ -13,6 +13,8 @@ from bnmf_core.figures.style import INK, MIDDLE, MUTED, component_color, layout,
 
 # Pixels of a component's row, and of the picture of regions.
 ROW, REGIONS = 34, 520
+# Features that are named along an axis.
+MOST_TICKS = 12
 # Where the regions of several components have grown together.
 TOGETHER = "#C4CBD2"
 
@@ -76,6 +78,34 @@ def contribution_bands(
     figure.update_yaxes(autorange="reversed", automargin=True)
     title = "How much each component may account for"
     return layout(figure, title, 150 + ROW * len(names), margin={"l": 130, "t": 84})
+
+
+def extreme_shapes(
+    features: Sequence[str], shapes: Mapping[str, np.ndarray], component: int, title: str
+) -> go.Figure:
+    """A component along its features, as it stands and at both ends of its band: a line each.
+
+    shapes : name → (D,) shares of the component's sum; the first and the last are dashed.
+    """
+    figure, names = Sketch(), [safe(name, 24) for name in features]
+    for i, (name, shares) in enumerate(shapes.items()):
+        figure.add_scatter(
+            x=np.arange(len(names)),
+            y=shares,
+            mode="lines",
+            name=name,
+            line={
+                "color": component_color(component) if i == 1 else (MIDDLE, INK)[i > 0],
+                "width": 3 if i == 1 else 1.5,
+                "dash": ("dot", "solid", "dash")[i],
+            },
+            text=names,
+            hovertemplate="%{text}: %{y:.3%}<extra></extra>",
+        )
+    shown = np.unique(np.linspace(0, len(names) - 1, min(len(names), MOST_TICKS)).astype(int))
+    figure.update_xaxes(tickvals=shown, ticktext=[names[d] for d in shown], showgrid=False)
+    figure.update_yaxes(title="share of the component's sum", tickformat=".1%", rangemode="tozero")
+    return layout(figure, title, 320, margin={"t": 76})
 
 
 def feasible_regions(

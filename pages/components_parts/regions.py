@@ -97,7 +97,7 @@ def _regions(
             st.session_state[f"regions_at_{locked}"] = points[-1]["customdata"]
 
     view.chart(
-        feasible_regions(feasible, found, called, others, held),
+        feasible_regions(feasible, found, look.notes.components(A[0]), others, held),
         _reading(found, called, locked),
         name="regions",
         origin=look.origin,

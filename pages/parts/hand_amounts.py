@@ -10,8 +10,8 @@ from bnmf_core.compare.bands import BY_OTHER
 from bnmf_core.compare.contribution import Contributions, contributions
 from bnmf_core.compare.displacement import allowed_error
 from bnmf_core.core.names import numbered, percent
-from bnmf_core.figures.components import range_chart
-from bnmf_core.figures.determined import contribution_bands
+from bnmf_core.figures.components import has_profiles, range_chart
+from bnmf_core.figures.determined import contribution_bands, extreme_shapes
 from bnmf_core.figures.gallery import basis_images
 from pages.frame import link, view
 from pages.frame.lens import Lens
@@ -106,6 +106,9 @@ def _shapes(
             title="Extreme shapes",
             scale="component",
         )
+    elif has_profiles(dataset):
+        drawn = dict(zip(SHAPES, shares, strict=True))
+        figure = extreme_shapes(dataset.features, drawn, r, f"Shapes of component {chosen}")
     else:
         top = np.argsort(-shares.max(axis=0), kind="stable")[:LISTED]
         figure = range_chart(

@@ -89,3 +89,23 @@ def test_a_second_exploration_waits_and_the_first_can_be_ended(finished):
     assert place.status(Endless()).status == "cancelled"
     app.run()
     assert not app.exception and "factorizations have converged" in words(app)
+
+
+def test_contributions_are_moved_once_and_said_with_their_numbers(finished):
+    runs = ",".join(finished)
+    app = page("components", runs=runs, moved="2", rise="3")
+    button(app, "Find the smallest").click().run()
+    services.place().wait(60)
+    app = page("components", runs=runs, moved="2", rise="3")
+    assert not app.exception and "Within 3 % more error, component" in words(app)
+    assert app.session_state["amounts_of"] == "1"
+
+
+def test_regions_and_what_is_proved_are_shown_in_their_fold(finished):
+    app = page("components", runs=",".join(finished))
+    app.session_state["regions_fold"] = True
+    app.run()
+    assert not app.exception
+    said = words(app)
+    assert "of its fit AW alone" in said
+    assert "unique" in said or "can be mixed with" in said or "another component" in said

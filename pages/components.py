@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.findings import verdicts
-from pages.components_parts import catalogue, grid, profiles, regions, stability, words
+from pages.components_parts import catalogue, grid, profiles, regions, spectra, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming, observed
@@ -48,7 +48,10 @@ elif look.modes.count > len(rows):
         "Factorizations shown, on the left, adds more."
     )
 maps.show(look, rows, names, difference)
-if dataset.image_shape is None:
+if dataset.axis is not None:
+    spectra.show(look, rows, names, chosen)
+    bases.notes(look, rows, look.aligned(rows[:1])[0])
+elif dataset.image_shape is None:
     words.show(look, rows, names, asked)
     bases.show(look, rows, names, "bases", difference, found.posterior)
     words.key_terms_of(look, rows, asked)

@@ -1,6 +1,6 @@
 """Components beside a catalogue: the cosine similarity of each to each entry, mode by mode."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,20 @@ from bnmf_core.core.names import listed
 
 # Components of which a sentence tells.
 MOST_TOLD = 3
+
+
+def as_cosine(value: float) -> str:
+    """A cosine similarity in a sentence."""
+    return f"{value:.2f}"
+
+
+def as_angle(value: float) -> str:
+    """A cosine similarity as the spectral angle of Kruse and others (1993).
+
+    >>> as_angle(0.5)
+    '60.0°'
+    """
+    return f"{np.rad2deg(np.arccos(np.clip(value, -1.0, 1.0))):.1f}°"
 
 
 def cosines(A: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -59,32 +73,46 @@ def nearest_entries(
     return pd.DataFrame(rows, columns=["component", "entry", *modes])
 
 
-def entry_said(row: Sequence[float], entry: str, modes: Sequence[str]) -> str:
+def entry_said(
+    row: Sequence[float],
+    entry: str,
+    modes: Sequence[str],
+    shown: Callable[[float], str] = as_cosine,
+) -> str:
     """One entry, mode by mode.
 
     >>> entry_said([0.708, 0.568], "SBS4", ["mode 1", "mode 2"])
     'SBS4: 0.71 in mode 1, 0.57 in mode 2'
     """
-    told = (f"{value:.2f} in {mode}" for value, mode in zip(row, modes, strict=True))
+    told = (f"{shown(value)} in {mode}" for value, mode in zip(row, modes, strict=True))
     return f"{entry}: {', '.join(told)}"
 
 
 def catalogue_said(
-    found: np.ndarray, entries: Sequence[str], modes: Sequence[str], called: Sequence[str]
+    found: np.ndarray,
+    entries: Sequence[str],
+    modes: Sequence[str],
+    called: Sequence[str],
+    shown: Callable[[float], str] = as_cosine,
 ) -> str:
     """Whether the nearest entry of a component depends on the mode, in a sentence.
 
-    found : (K, R, C). called : R names of components.
+    found : (K, R, C) cosine similarities. called : R names of components. shown : how one of them
+    is said, as a cosine or as an angle.
     """
     nearest, best = found.argmax(axis=2), found.max(axis=2)
     differing = np.flatnonzero((nearest != nearest[0]).any(axis=0))
     if len(modes) == 1:
-        told = [f"{called[r]}: {entries[c]} ({best[0, r]:.2f})" for r, c in enumerate(nearest[0])]
+        told = [
+            f"{called[r]}: {entries[c]} ({shown(best[0, r])})" for r, c in enumerate(nearest[0])
+        ]
         return f"Nearest entries by component: {listed(told)}."
     if not differing.size:
+        what = "cosine similarities" if shown is as_cosine else "spectral angles"
+        ends = f"{shown(best.min())} to {shown(best.max())}"
         return (
-            f"The nearest entry of each component is the same in all {len(modes)} modes; "
-            f"cosine similarities are {best.min():.2f} to {best.max():.2f}."
+            f"The nearest entry of each component is the same in all {len(modes)} modes; {what} "
+            f"are {ends}."
         )
     # Those first whose nearest entry in one mode is farthest from them in another.
     apart = [np.ptp(found[:, r, :][:, nearest[:, r]], axis=0).max() for r in differing]
@@ -92,7 +120,9 @@ def catalogue_said(
     told = []
     for r in order[:MOST_TOLD]:
         second = int(np.flatnonzero(nearest[:, r] != nearest[0, r])[0])
-        each = (f"{entries[nearest[k, r]]} ({best[k, r]:.2f}) in {modes[k]}" for k in (0, second))
+        each = (
+            f"{entries[nearest[k, r]]} ({shown(best[k, r])}) in {modes[k]}" for k in (0, second)
+        )
         told.append(f"component {called[r]} is nearest to {' and '.join(each)}")
     share = f"{differing.size} of {found.shape[1]} components"
     return f"The nearest entry depends on the mode for {share}: {'; '.join(told)}."

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from bnmf_core.core.axis import Axis, axis_of
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.core.plain import Value
@@ -194,6 +195,11 @@ class Dataset:
     def named(self) -> bool:
         """Whether features have names of their own, not only numbers."""
         return any(name != f"feature {d}" for d, name in enumerate(self.features, start=1))
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """The places of features along an axis, such as wavelengths; None where they are none."""
+        return axis_of(self.features) if self.named and self.image_shape is None else None
 
     @cached_property
     def empty(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.axis import axis_of
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.core.names import clean_name, clean_names
@@ -146,6 +147,8 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
         if all(name in at for name in asked):
             break
     lacking = [name for name, one in zip(names, asked, strict=True) if one not in at]
+    if lacking and (between := _interpolated(catalogue, names)) is not None:
+        return between
     wanted = set(asked)
     unused = [name for name, one in zip(catalogue.features, held, strict=True) if one not in wanted]
     matched = len(names) - len(lacking)
@@ -164,6 +167,38 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
     if unused:
         said += f" {len(unused):,} of its rows are left out. {others}"
     return Matched(catalogue.name, catalogue.entries, catalogue.values[rows], said)
+
+
+def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
+    """A catalogue of spectra at the places of the data, between its own; None where it is none.
+
+    Raises
+    ------
+    DataError
+        When the units differ, or the catalogue does not reach over all of the data.
+    """
+    data, held = axis_of(names), axis_of(catalogue.features)
+    if data is None or held is None:
+        return None
+    if data.unit and held.unit and data.unit != held.unit:
+        raise DataError(
+            f"The data are along {data.unit}, the catalogue {catalogue.name!r} along {held.unit}; "
+            "give both in one unit."
+        )
+    rising = np.argsort(held.values)
+    x, y = held.values[rising], catalogue.values[rising]
+    if data.values.min() < x[0] or data.values.max() > x[-1]:
+        raise DataError(
+            f"The catalogue {catalogue.name!r} covers {x[0]:g} to {x[-1]:g} {held.unit}".rstrip()
+            + f", the data {data.values.min():g} to {data.values.max():g}; leave out the features "
+            "that it does not cover."
+        )
+    at = np.column_stack([np.interp(data.values, x, column) for column in y.T])
+    said = (
+        f"The {len(catalogue.entries):,} entries are interpolated at the {len(names):,} places of "
+        f"the data, from {x.size:,} of their own."
+    )
+    return Matched(catalogue.name, catalogue.entries, at, said)
 
 
 def _key(name: str) -> str:

@@ -138,7 +138,8 @@ class Profile:
 
 def has_profiles(dataset: Dataset) -> bool:
     """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    return dataset.D <= MOST_BARS or (dataset.D <= MOST_ON_LINE and not dataset.named)
+    along = dataset.axis is not None or not dataset.named
+    return dataset.D <= MOST_BARS or (dataset.D <= MOST_ON_LINE and along)
 
 
 def draw_profiles(

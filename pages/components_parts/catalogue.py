@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.catalogue import catalogue_said, cosines, entry_said, nearest_entries
+from bnmf_core.compare.catalogue import (
+    as_angle,
+    as_cosine,
+    catalogue_said,
+    cosines,
+    entry_said,
+    nearest_entries,
+)
 from bnmf_core.core.names import numbered
 from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
 from bnmf_core.figures.catalogue import catalogue_map
@@ -16,7 +23,8 @@ TITLE = "Compare with a catalogue"
 FORMAT = (
     "A table as COSMIC's, separated by tabs or commas: the first column names the features "
     "(“Type”), each other column is an entry. Rows are matched by name, in any order; channels of "
-    "substitutions in any spelling."
+    "substitutions in any spelling. Spectra are interpolated where wavelengths differ, and "
+    "compared by spectral angle."
 )
 
 
@@ -49,9 +57,10 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     A = look.aligned(rows)
     found, called = cosines(A, matched.values), look.notes.components(A[0])
     components = numbered(called)
+    shown_as = as_cosine if look.analysis.dataset.axis is None else as_angle
     view.chart(
         catalogue_map(found, matched.entries, modes, called),
-        f"{catalogue_said(found, matched.entries, modes, components)} {matched.said}",
+        f"{catalogue_said(found, matched.entries, modes, components, shown_as)} {matched.said}",
         name="catalogue",
         origin=look.origin,
         table=lambda: _every(found, matched.entries, modes, components),
@@ -59,7 +68,8 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     nearest = nearest_entries(found, matched.entries, modes)
     values = nearest[modes].to_numpy()
     told = [
-        entry_said(row, entry, modes) for row, entry in zip(values, nearest["entry"], strict=True)
+        entry_said(row, entry, modes, shown_as)
+        for row, entry in zip(values, nearest["entry"], strict=True)
     ]
     listed = pd.DataFrame(
         {"component": [components[r] for r in nearest["component"]], "nearest entries": told}

@@ -30,8 +30,8 @@ class Asked:
 
 
 def ask(dataset: Dataset) -> Asked:
-    """Ask in the panel; nothing is asked where features are pixels."""
-    if dataset.image_shape is not None:
+    """Ask in the panel; nothing is asked where features are pixels or places along an axis."""
+    if dataset.image_shape is not None or dataset.axis is not None:
         return Asked(0, 1.0)
     noun = plain(dataset.feature_noun)
     title = plain(capital(dataset.feature_noun))

@@ -1,0 +1,54 @@
+"""Features that are places along an axis: wavelengths, wavenumbers, times, by their names."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Fewer places make no axis.
+FEWEST = 8
+_PLACE = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\D.*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Places (D,) along an axis, rising or falling throughout, and their unit, "" where unknown."""
+
+    values: np.ndarray
+    unit: str
+
+    @property
+    def title(self) -> str:
+        """What stands along it."""
+        return self.unit or "feature"
+
+
+def axis_of(names: Sequence[str]) -> Axis | None:
+    """The axis that D names are places of: numbers with one unit behind them, in their order.
+
+    None where they are not, and where they only count 1, 2, 3, …
+
+    Examples
+    --------
+    >>> from bnmf_core.core.axis import axis_of
+    >>> axis_of([f"{nm} nm" for nm in range(400, 480, 10)]).unit
+    'nm'
+    >>> axis_of([f"feature {d}" for d in range(1, 9)]) is None
+    True
+    """
+    if len(names) < FEWEST:
+        return None
+    found = [_PLACE.fullmatch(name.strip()) for name in names]
+    if any(one is None for one in found):
+        return None
+    parts = [one.groups(default="") for one in found if one is not None]
+    if len({(before, unit) for before, _, unit in parts}) > 1:
+        return None
+    values = np.array([float(number) for _, number, _ in parts])
+    steps = np.diff(values)
+    if not np.isfinite(values).all() or not ((steps > 0).all() or (steps < 0).all()):
+        return None
+    if np.array_equal(np.abs(steps), np.ones(steps.size)) and values.min() in (0, 1):
+        return None
+    return Axis(values, parts[0][2].strip(" ()[]"))

@@ -1,0 +1,31 @@
+"""A catalogue of spectra whose places are not those of the data."""
+
+import numpy as np
+import pytest
+
+from bnmf_core.core.errors import DataError
+from bnmf_core.data.catalogue import Catalogue, match_catalogue
+
+
+def spectra_of(places, unit=""):
+    values = np.column_stack([np.sin(places / 50) + 1, places / places.max()])
+    return Catalogue("lib.csv", tuple(f"{x:g}{unit}" for x in places), ("soil", "tree"), values)
+
+
+def test_spectra_are_interpolated_between_their_own_places():
+    library = spectra_of(np.arange(700.0, 390.0, -1.0))
+    wanted = np.linspace(400.25, 690.25, 12).round(2)
+    found = match_catalogue(library, [f"{x:g} nm" for x in wanted])
+    for d, x in enumerate(wanted):  # a straight line between both neighbours
+        low = library.values[list(library.features).index(f"{np.floor(x):g}")]
+        high = library.values[list(library.features).index(f"{np.floor(x) + 1:g}")]
+        np.testing.assert_allclose(found.values[d], low + (x - np.floor(x)) * (high - low))
+    assert "interpolated at the 12 places of the data, from 310 of their own" in found.said
+
+
+def test_spectra_in_other_units_or_short_of_the_data_are_refused():
+    features = [f"{x:g} nm" for x in range(400, 500, 10)]
+    with pytest.raises(DataError, match=r"along nm, the catalogue 'lib.csv' along um"):
+        match_catalogue(spectra_of(np.arange(0.3, 0.8, 0.01), " um"), features)
+    with pytest.raises(DataError, match="covers 405 to 600, the data 400 to 490"):
+        match_catalogue(spectra_of(np.arange(405.0, 601.0, 15.0)), features)

@@ -1,0 +1,22 @@
+"""Spectra: every component over its axis, divided by its sum."""
+
+import numpy as np
+
+from bnmf_core.core.axis import axis_of
+from bnmf_core.figures.spectra import spectra
+
+AXIS = axis_of([f"{x} nm" for x in range(480, 400, -10)])
+
+
+def test_lines_are_components_that_sum_to_one_and_strangers_are_left_out():
+    A = np.random.default_rng(0).random((2, 8, 3))
+    alone = np.array([[False] * 3, [False, True, False]])
+    figure = spectra(AXIS, A, ["mode 1", "mode <2>"], ["", "soil", ""], 1, alone)
+    assert len(figure.data) == 5
+    np.testing.assert_allclose([trace.y.sum() for trace in figure.data], 1)
+    np.testing.assert_allclose(figure.data[0].y, A[0, :, 0] / A[0, :, 0].sum())
+    assert list(figure.data[0].x) == AXIS.values.tolist()
+    assert figure.layout.xaxis.title.text == "nm" and figure.layout.xaxis.autorange == "reversed"
+    shown = [trace.name for trace in figure.data if trace.showlegend]
+    assert shown == ["component 1", "component 2 (soil)", "component 3"]
+    assert "&lt;2&gt;" in figure.data[1].hovertemplate

@@ -17,6 +17,7 @@ from bnmf_core.analysis import (
     posterior,
     quality,
     resampling,
+    stacking,
     stein,
     structure,
 )
@@ -45,6 +46,7 @@ STAGES: Registry[Stage[object]] = Registry(
         posterior.STAGE,
         likelihood_power.STAGE,
         resampling.STAGE,
+        stacking.STAGE,
     ),
     "bnmf.stages",
 )

@@ -98,6 +98,9 @@ WORKS = {
     "Vehtari & others 2021": "A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner: "
     "Rank-Normalization, Folding, and Localization: An Improved R̂ for Assessing Convergence of "
     "MCMC, Bayesian Analysis 16(2), 667–718, 2021.",
+    "Yao, Vehtari & Gelman 2022": "Y. Yao, A. Vehtari and A. Gelman: Stacking for Non-mixing "
+    "Bayesian Computations: The Curse and Blessing of Multimodal Posteriors, Journal of Machine "
+    "Learning Research 23(79), 1–45, 2022.",
     "Zhou & Carin 2015": "M. Zhou and L. Carin: Negative Binomial Process Count and Mixture "
     "Modeling, IEEE Transactions on Pattern Analysis and Machine Intelligence 37(2), 307–320, "
     "2015.",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import stein
+from bnmf_core.analysis import stacking, stein
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.core.names import percent
@@ -33,7 +33,37 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
             of_mode = np.bincount(look.modes.labels, found, minlength=look.modes.count)
             said[title] = list(map(percent, of_mode))
             sentences.append(contradiction(title, of_mode, table))
+    found = stacking.STAGE.perhaps(look.analysis)
+    stacked = (
+        None if found is None else _stacked(look.analysis.kept_under, look.modes.labels, found)
+    )
+    if stacked is not None:
+        said["stacking weight"] = list(map(percent, stacked))
+        sentences.append(stacked_said(stacked, table))
     return said, [sentence for sentence in sentences if sentence]
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _stacked(kept_under: str, labels: np.ndarray, _found: stacking.Stacking) -> np.ndarray | None:
+    return _found.of_modes(labels)
+
+
+def stacked_said(of_mode: np.ndarray, table: pd.DataFrame) -> str:
+    """What stacking weights (K,) say, and that they differ from the masses where they do."""
+    favoured = int(of_mode.argmax())
+    said = (
+        "Stacking weights are those of the mixture of modes that predicts hidden entries best; "
+        f"mode {favoured + 1} has {percent(of_mode[favoured])}."
+    )
+    if table["mass"].notna().sum() < 2 or clear_winner(table) is None:
+        return said
+    heaviest = int(np.nanargmax(table["mass"]))
+    if heaviest == favoured:
+        return said
+    return (
+        f"{said} The largest posterior mass is that of mode {heaviest + 1}: the mass says which "
+        "mode is probable under the model, the stacking weight which predicts."
+    )
 
 
 def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:

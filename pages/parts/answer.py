@@ -16,6 +16,7 @@ from bnmf_core.analysis import (
     mode_table,
     posterior,
     resampling,
+    stacking,
     stein,
 )
 from bnmf_core.analysis.evidence import Evidence
@@ -40,6 +41,7 @@ LATER: dict[Stage[Any], str] = {
     posterior.STAGE: "Draws within each mode",
     stein.STAGE: "Stein weights beside them",
     likelihood_power.STAGE: "How masses depend on the noise model",
+    stacking.STAGE: "Stacking weights from hidden entries",
 }
 
 # What sentences, the table of modes and facts of components are made of, beside the modes.

@@ -1,0 +1,79 @@
+"""Stacking weights of the modes that were weighed, from entries hidden on purpose."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bnmf_core.analysis import evidence
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.stacking import hidden_predictions, stacking_weights
+from bnmf_core.core.errors import BNMFError, Cancelled
+from bnmf_core.store import files
+
+# Entries of X that are hidden in turn at most; the data are made dense for it.
+MOST_ENTRIES = 4_000_000
+SEED = 31
+
+
+@dataclass(frozen=True, eq=False)
+class Stacking:
+    """What is stored: rows of members, and what each says of what was hidden (K, n), nats.
+
+    Both are empty where there are no two modes to be weighed, or the data are too large.
+    """
+
+    rows: np.ndarray
+    log_density: np.ndarray
+
+    def of_modes(self, labels: np.ndarray) -> np.ndarray | None:
+        """Weights of all modes; None where fewer than two were asked.
+
+        Parameters
+        ----------
+        labels : (m,) the mode of every member. Of a mode with several rows the best is taken.
+        """
+        modes = labels[self.rows]
+        first = [int(np.flatnonzero(modes == k)[0]) for k in np.unique(modes)]
+        if len(first) < 2:
+            return None
+        weights = np.zeros(int(labels.max()) + 1)
+        weights[modes[first]] = stacking_weights(self.log_density[first])
+        return weights
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store what the weighed modes say of hidden entries."""
+    rows, data = list(evidence.STAGE.of(comparison).rows), comparison.seen_dataset
+    log_density = np.zeros((0, 0))
+    if len(rows) > 1 and data.D * data.N <= MOST_ENTRIES and not comparison.of_tiles:
+        A, W = (factor.astype(np.float64) for factor in comparison.factors(rows))
+        rng = np.random.default_rng(SEED)
+        try:
+            log_density = hidden_predictions(data, comparison.fit.loss, A, W, rng, report, stopped)
+        except Cancelled:
+            raise
+        except BNMFError:  # a row of which nothing is left, for one
+            rows = []
+    kept = rows if log_density.size else []
+    files.write_arrays(
+        folder / "stacking.npz",
+        {"rows": np.array(kept, dtype=np.int64), "log_density": log_density},
+    )
+
+
+def read(comparison: Comparison, folder: Path) -> Stacking:
+    """The stored numbers."""
+    return Stacking(**files.read_arrays(folder / "stacking.npz"))
+
+
+STAGE = Stage(
+    key="stacking",
+    label="Stacking weights from hidden entries",
+    needs=(evidence.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=10.0,
+)

@@ -23,6 +23,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.limits import raised
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import matrices_of
+from bnmf_core.data.gene_sets import sets_of
 from bnmf_core.data.isolation import ANSWER, CONTENT, PATH_BYTES, REQUEST, unreadable
 from bnmf_core.data.joining import rows_of
 from bnmf_core.data.limits import check_size
@@ -116,6 +117,8 @@ def _answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     file = content, request["filename"]
     if wanted == "rows":
         return {"rows": rows_of(content, limit_bytes)}
+    if wanted == "sets":
+        return {"sets": sets_of(content, limit_bytes)}
     if wanted == "matrices":
         found = [one._asdict() for one in matrices_of(*file, limit_bytes)]
         for number, one in enumerate(found):

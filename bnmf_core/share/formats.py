@@ -8,13 +8,18 @@ from typing import BinaryIO
 import numpy as np
 
 from bnmf_core.analysis.named import Named
+from bnmf_core.compare.topics import naming_relevance
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import no_formula
+from bnmf_core.core.names import no_formula, numbered
 from bnmf_core.core.particles import Particles, write_datatree
 from bnmf_core.data.split import split
 from bnmf_core.share import profiles
+from bnmf_core.share.gene_lists import gene_lists, gmt
 from bnmf_core.store.notes import Note
 from bnmf_core.store.run_store import RunStore
+
+# Features of each component in a list.
+LISTED = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,15 @@ def _activities(run: Exported, file: BinaryIO) -> None:
     file.write(profiles.written(table))
 
 
+def _gmt(run: Exported, file: BinaryIO) -> None:
+    """The strongest features of each component of the factorization that fits best."""
+    A = np.asarray(run.particles.A[[int(np.argmin(run.particles.error))]], dtype=np.float64)
+    lists = gene_lists(
+        run.dataset, A, ["best fit"], numbered([], A.shape[2]), LISTED, naming_relevance(A[0])
+    )
+    file.write(gmt(lists, run.dataset.name))
+
+
 def _said(note: Note | None) -> str:
     return note.said if note else ""
 
@@ -99,6 +113,7 @@ FORMATS = {
     "nc": Format("NetCDF (ArviZ)", _netcdf),
     "csv": Format("Scores (CSV)", _scores),
     "signatures.txt": Format("Signatures of the best (SigProfiler)", _signatures),
+    "gmt": Format("Strongest features of the best (GMT)", _gmt),
     "activities.txt": Format("Activities of the best (SigProfiler)", _activities),
 }
 

@@ -131,8 +131,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         genes = "raw/var" if path == "raw/X" else "var"
         return Found(
             numbers(file, path),
-            words(file, f"obs/{_index(file, 'obs')}"),
-            words(file, f"{genes}/{_index(file, genes)}"),
+            words(file, f"obs/{index_of(file, 'obs')}"),
+            words(file, f"{genes}/{index_of(file, genes)}"),
             _labels(file),
             described({name: words(file, f"{genes}/{name}") for name in _columns(file, genes)}),
             side=SIDE,
@@ -141,13 +141,14 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         )
 
 
-def _index(file: Any, group: str) -> str:
+def index_of(file: Any, group: str) -> str:
+    """The column that names what a group of AnnData is about."""
     found = inside(file, group)
     return "_index" if found is None else found.attrs.get("_index", "_index")
 
 
 def _columns(file: Any, group: str) -> list[str]:
-    named = (_index(file, group), "__categories")
+    named = (index_of(file, group), "__categories")
     return [name for name in inside(file, group) or () if name not in named][: 10 * MOST_LABELS]
 
 

@@ -119,7 +119,7 @@ def enrichment_said(
         f"{len(components)} components, {len(modes)} mode{'s' * (len(modes) > 1)}."
     )
     if (best < 0).all():
-        return f"No set is below {LEVEL:.0%} FDR in any component. {tests}"
+        return f"No set is below {100 * LEVEL:g} % FDR in any component. {tests}"
     differing = np.flatnonzero((best != best[0]).any(axis=0))
     if not differing.size:
         told = [
@@ -151,7 +151,7 @@ def _by_mode(
     for k, s in enumerate(best[:, r].tolist()):
         groups.setdefault(s, []).append(k)
     return "; ".join(
-        f"no set below {LEVEL:.0%} in {where}"
+        f"no set below {100 * LEVEL:g} % in {where}"
         if s < 0
         else f"{sets[s]}, FDR {found.fdr[some, r, s].max():.2g} in {where}"
         for s, some in groups.items()

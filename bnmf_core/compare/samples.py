@@ -112,7 +112,7 @@ def usage_said(means: Mapping[str, np.ndarray], component: int, modes: Sequence[
     if len(modes) == 1:
         return said
     if (largest == largest[0]).all():
-        return f"{said} {names[largest[0]]} has the largest in all {len(modes)} modes."
+        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
     k = int(np.flatnonzero(largest != largest[0])[0])
     return (
         f"{said} The class with the largest depends on the mode: {names[largest[k]]} "

@@ -49,6 +49,16 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
         numbers = np.array(dataset.features)
         numbers.flags.writeable = False
         place = clean_names([*dataset.descriptions, "accession"], "accession")[-1]
+        # What has become the names says nothing beside them.
+        kept = {
+            other: told
+            for other, told in dataset.descriptions.items()
+            if other != key
+            or any(
+                word not in ("", symbol)
+                for word, symbol in zip(words.tolist(), symbols, strict=True)
+            )
+        }
         said = (
             f"Features have the names of {key!r}; their accession numbers, such as "
             f"{dataset.features[0]!r}, are kept beside them."
@@ -56,7 +66,7 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
         return replace(
             dataset,
             features=tuple(clean_names(names, "feature")),
-            descriptions={**dataset.descriptions, place: numbers},
+            descriptions={**kept, place: numbers},
         ), said
     return dataset, ""
 

@@ -9,7 +9,7 @@ from bnmf_core.core.names import listed
 from bnmf_core.core.papers import cited
 from bnmf_core.findings.answer import Answer
 from bnmf_core.likelihoods import MODELS
-from bnmf_core.registry import ALGORITHMS
+from bnmf_core.registry import ALGORITHMS, FOREIGN
 from bnmf_core.runs.launch import in_words
 from bnmf_core.version import VERSION
 
@@ -45,16 +45,19 @@ def methods(answer: Answer) -> str:
     """
     comparison, dataset = answer.comparison, answer.comparison.dataset
     distance, told = DISTANCES[answer.metric], references(answer)
+    own = [run for run in comparison.runs if run.spec.algorithm != FOREIGN]
     models = [
         f"“{MODELS[key].label}” ({MODELS[key].reference})"
-        for key in dict.fromkeys(run.spec.model for run in comparison.runs)
+        for key in dict.fromkeys(run.spec.model for run in own)
         if key in MODELS
     ]
+    under = f", under the model {listed(models)}" if models else ""
     runs = []
     for run in comparison.runs:
         algorithm = ALGORITHMS.get(run.spec.algorithm)
         source = f"{algorithm.reference}; " if algorithm else ""
-        runs.append(f"{in_words(run.spec)} ({source}seed {run.spec.seed})")
+        imported = run.spec.algorithm == FOREIGN
+        runs.append(in_words(run.spec) + f" ({source}seed {run.spec.seed})" * (not imported))
     missing = f", of which {dataset.missing:,} were missing" if dataset.missing else ""
     holdout = sorted({run.spec.holdout for run in comparison.runs if run.spec.holdout})
     shares = listed(f"{one:.0%}" for one in holdout or [0])
@@ -64,11 +67,11 @@ def methods(answer: Answer) -> str:
     paragraphs = [
         f"The matrix {dataset.name} of {dataset.D:,} {dataset.feature_noun} and {dataset.N:,} "
         f"observations{missing} was approximated by non-negative matrix factorization, X ≈ A W, "
-        f"with {comparison.rank} components, under the model {listed(models)}."
+        f"with {comparison.rank} components{under}."
         f"{held} The factorizations were {listed(runs)}.",
         f"Factorizations were compared by {_inside(distance.label)} between their matched "
         f"components ({distance.reference}), and grouped into modes by complete linkage: any two "
-        f"converged optima of a mode are at most {answer.modes.threshold:.3g}"
+        f"factorizations that make a mode are at most {answer.modes.threshold:.3g}"
         f"{distance.unit_behind} apart. There {'is' if count == 1 else 'are'} {count} "
         f"mode{'s' * (count > 1)}.",
     ]

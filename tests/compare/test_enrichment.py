@@ -79,7 +79,7 @@ def test_planted_sets_are_found_and_the_sentence_tells_the_mode():
     said = enrichment_said(found, sets, modes, ["1", "2", "3"])
     assert said == (
         "The best set depends on the mode for 1 of 3 components: component 2: SET7, FDR "
-        f"{found.fdr[0, 1, 7]:.2g} in mode 1; no set below 5% in mode 2. FDR by "
+        f"{found.fdr[0, 1, 7]:.2g} in mode 1; no set below 5 % in mode 2. FDR by "
         "Benjamini–Hochberg over all 180 tests: 30 sets, 3 components, 2 modes."
     )
     one = enrichment(top_indices(A[:1], N), members, np.arange(D))
@@ -88,7 +88,7 @@ def test_planted_sets_are_found_and_the_sentence_tells_the_mode():
     )
     nothing = enrichment(top_indices(A[:1, :, 2:], N), members, np.arange(D))
     assert enrichment_said(nothing, sets, modes[:1], ["1"]).startswith(
-        "No set is below 5% FDR in any component."
+        "No set is below 5 % FDR in any component."
     )
     table = enrichment_table(found, sets, modes, ["1", "2", "3"])
     assert len(table) == 180 and table["FDR"].is_monotonic_increasing

@@ -103,7 +103,7 @@ def test_means_of_classes_and_their_sentence():
             assert of[k, r] == pytest.approx(sum(values) / 5)
     same = {"AML": np.array([[0.6], [0.5]]), "B": np.array([[0.2], [0.1]])}
     assert usage_said(same, 0, ["mode 1", "mode 2"]) == (
-        "Mean share in mode 1, by class: AML (60 %) and B (20 %). AML has the largest in all 2 "
+        "Mean share in mode 1, by class: AML (60 %) and B (20 %). It is largest for AML in all 2 "
         "modes."
     )
     other = same | {"B": np.array([[0.2], [0.7]])}

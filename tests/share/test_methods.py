@@ -5,7 +5,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 
 from bnmf_core.core.papers import cited
-from bnmf_core.registry import ALGORITHMS
+from bnmf_core.registry import ALGORITHMS, FOREIGN
 from bnmf_core.share.methods import methods, references
 
 
@@ -41,3 +41,11 @@ def test_what_was_not_computed_is_not_told(answer, monkeypatch):
     monkeypatch.setitem(vars(bare), "evidence", None)
     text = methods(bare)
     assert "Chains had" not in text and "masses" not in text and "Vehtari" not in text
+
+
+def test_imports_have_no_seed_and_no_model(answer):
+    comparison = answer.comparison
+    runs = tuple(replace(run, spec=replace(run.spec, algorithm=FOREIGN)) for run in comparison.runs)
+    text = methods(replace(answer, comparison=replace(comparison, runs=runs)))
+    assert "factorizations of another program" in text
+    assert "seed" not in text and "under the model" not in text

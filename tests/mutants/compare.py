@@ -4,6 +4,27 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "enrichment: more hits than were seen, not as many",
+        "compare/enrichment.py",
+        "stats.hypergeom.sf(hits - 1, ",
+        "stats.hypergeom.sf(hits, ",
+        "tests/compare/test_enrichment.py",
+    ),
+    Mutant(
+        "enrichment: each component is a family of tests of its own",
+        "compare/enrichment.py",
+        "stats.false_discovery_control(p.ravel()).reshape(p.shape)",
+        "stats.false_discovery_control(p, axis=2)",
+        "tests/compare/test_enrichment.py",
+    ),
+    Mutant(
+        "samples: means of classes over all observations",
+        "compare/samples.py",
+        "shares[..., of == one].mean(axis=-1)",
+        "shares.mean(axis=-1)",
+        "tests/compare/test_samples.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",

@@ -3,7 +3,16 @@
 import streamlit as st
 
 from bnmf_core.findings import verdicts
-from pages.components_parts import catalogue, grid, profiles, regions, spectra, stability, words
+from pages.components_parts import (
+    catalogue,
+    gene_lists,
+    grid,
+    profiles,
+    regions,
+    spectra,
+    stability,
+    words,
+)
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming, observed
@@ -63,5 +72,6 @@ profiles.show(look, int(rows[0]), names[0])
 stability.show(look, found, rows[0], names[0])
 regions.show(look, rows, names)
 catalogue.show(look, rows, names)
+gene_lists.show(look, rows, names, asked.relevance)
 naming.show(look)
 by_hand.show(look, rows, names)

@@ -10,7 +10,7 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
-from pages.samples_parts import beside, exposures, grouping
+from pages.samples_parts import beside, exposures, grouping, usages
 
 guard.enter("samples")
 look = panel.look()
@@ -61,3 +61,5 @@ with left:
 with right:
     beside.consensus(look, found)
 grouping.unsteady(look, found, called)
+if classes is not None:
+    usages.show(look, found, classes, chosen or 0, called)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -29,9 +30,12 @@ from bnmf_core.findings.spreads import Spreads, facts, spreads
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.launch import KINDS, preset, told
 from bnmf_core.runs.runner import JobRunner
+from bnmf_core.store import files
 from bnmf_core.store.run_store import RunStore
 
 report = lazy("bnmf_core.share.report")
+methods = lazy("bnmf_core.share.methods")
+workbook = lazy("bnmf_core.share.workbook")
 
 METRIC = "max_angle"
 # What is told of tiles beside that.
@@ -91,6 +95,12 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
     )
+    command.add_argument(
+        "--methods", type=Path, metavar="FILE", help="write what was done, to be cited: text"
+    )
+    command.add_argument(
+        "--workbook", type=Path, metavar="FILE", help="write findings and factors, too: XLSX"
+    )
 
 
 def analyse(options: argparse.Namespace, output: Output) -> str:
@@ -136,8 +146,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     threshold = structure.suggested_threshold(comparison, METRIC)
     answer = Answer(comparison, METRIC, structure.modes_at(comparison, METRIC, threshold))
     findings = answer.findings
-    if options.report:
-        report.write(options.report, answer)
+    written = _written(options, answer)
     chosen = answer.modes.representative[:1]
     first, others = comparison.aligned(chosen)[0], np.flatnonzero(comparison.optima)
     # A component says nothing by its angle to itself.
@@ -177,11 +186,30 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         for statement in answer.withheld:
             output.say(f"- Withheld: {statement['said']}. {statement['reason']}")
         beside.show(known, output)
-        if options.report:
-            output.say(f"The pictures are in {options.report}.")
+        for sentence in written:
+            output.say(sentence)
 
     output.result(document, show)
     return "complete"
+
+
+def _written(options: argparse.Namespace, answer: Answer) -> list[str]:
+    """Write the files that are asked for, and say where each is."""
+    made: list[tuple[str, Path | None, Callable[[BinaryIO], object]]] = [
+        ("The pictures are", options.report, lambda file: file.write(report.report(answer))),
+        (
+            "What was done is",
+            options.methods,
+            lambda file: file.write(methods.methods(answer).encode()),
+        ),
+        ("All numbers are", options.workbook, lambda file: workbook.write_workbook(file, answer)),
+    ]
+    told = []
+    for what, path, write in made:
+        if path is not None:
+            files.hand_over(path, "file", write)
+            told.append(f"{what} in {path}.")
+    return told
 
 
 def _spreads(found: Spreads, answer: Answer) -> dict[str, object]:

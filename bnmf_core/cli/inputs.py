@@ -17,6 +17,7 @@ from bnmf_core.data.kinds import numbers_of
 from bnmf_core.data.load import inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.symbols import named_by_symbols
 from bnmf_core.data.synthetic import GENERATORS
 from bnmf_core.registry import ALGORITHMS, algorithm
 from bnmf_core.store.run_store import RunStore
@@ -117,8 +118,9 @@ def _from_file(
         dataset, sentence = join(dataset, content, name, given)
         said.append(sentence)
     dataset, sentence = labelled(dataset)
+    dataset, renamed = named_by_symbols(dataset)
     numbers = numbers_of(dataset)
-    said += [*filter(None, (sentence, numbers.said, numbers.advice, dataset.empty))]
+    said += [*filter(None, (sentence, renamed, numbers.said, numbers.advice, dataset.empty))]
     if note is not None:
         for sentence in said:
             note(sentence)

@@ -68,7 +68,8 @@ def add_commands(commands: Commands) -> None:
     )
     words = (
         "write a run's factorizations (npz, nc), the scores of each (csv), or the one that fits "
-        "best in the layout of SigProfiler (signatures.txt, activities.txt) to a file"
+        "best: in the layout of SigProfiler (signatures.txt, activities.txt) or cNMF (spectra.txt, "
+        "usages.txt), with the data (h5ad), or its strongest features (gmt)"
     )
     command = commands.add("export", words, export)
     command.add_argument("run_id", metavar="RUN_ID")

@@ -5,8 +5,11 @@ column's sum: w_rn Σ_d a_dr / Σ_r w_rn Σ_d a_dr. It does not depend on the sc
 group of an observation is the component with the largest share.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from bnmf_core.core.names import listed, percent
 from bnmf_core.lazy import lazy
 
 distance = lazy("scipy.spatial.distance")
@@ -14,6 +17,8 @@ hierarchy = lazy("scipy.cluster.hierarchy")
 
 # The group of an observation of which AW holds nothing but zeros.
 NOBODY = -1
+# Classes of which a sentence tells.
+MOST_TOLD = 3
 # Observations that sum to less than this part of the median are typical of nothing.
 FAINT = 0.5
 
@@ -74,6 +79,45 @@ def prevalence(shares: np.ndarray) -> np.ndarray:
     """
     held = np.maximum((shares.sum(axis=-2) > 0).sum(axis=-1), 1)
     return np.asarray(shares.sum(axis=-1) / held[..., None])
+
+
+def class_means(shares: np.ndarray, classes: Sequence[str]) -> dict[str, np.ndarray]:
+    """Mean share (…, R) of each component over the observations of each class.
+
+    shares : (…, R, N) of :func:`sample_shares`. classes : N words; "" is no class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.samples import class_means
+    >>> found = class_means(np.array([[0.2, 0.4, 1.0], [0.8, 0.6, 0.0]]), ["B", "B", "T"])
+    >>> {name: means.round(2).tolist() for name, means in found.items()}
+    {'B': [0.3, 0.7], 'T': [1.0, 0.0]}
+    """
+    of = np.asarray(classes)
+    return {str(one): shares[..., of == one].mean(axis=-1) for one in np.unique(of) if one}
+
+
+def usage_said(means: Mapping[str, np.ndarray], component: int, modes: Sequence[str]) -> str:
+    """In which class a component is largest, and whether that depends on the mode; a sentence.
+
+    means : of :func:`class_means`, each (K, R) of K modes with matched components.
+    """
+    names, table = list(means), np.array([of[:, component] for of in means.values()])
+    order = np.argsort(-table[:, 0], kind="stable")
+    told = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
+    shown = listed(told if len(told) <= MOST_TOLD else [*told[:MOST_TOLD], "less in others"])
+    said = f"Mean share in {modes[0]}, by class: {shown}."
+    largest = table.argmax(axis=0)
+    if len(modes) == 1:
+        return said
+    if (largest == largest[0]).all():
+        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
+    k = int(np.flatnonzero(largest != largest[0])[0])
+    return (
+        f"{said} The class with the largest depends on the mode: {names[largest[k]]} "
+        f"({percent(float(table[largest[k], k]))}) in {modes[k]}."
+    )
 
 
 def by_total(amounts: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ class Parts(TypedDict, total=False):
     features: Sequence[str] | None
     observations: Sequence[str] | None
     labels: Mapping[str, Words]
+    descriptions: Mapping[str, Words]
     mask: np.ndarray
     image_shape: tuple[int, int]
     map_shape: tuple[int, int]
@@ -62,6 +63,8 @@ class Dataset:
     name : what the user calls it.
     features : D row names. observations : N column names.
     labels : name → (N,) array of strings; "" where an observation has no label.
+    descriptions : name → (D,) array of strings: what a file says of each feature beside its name,
+        such as its accession number or a description; "" where it says nothing.
     mask : (D, N) bool, True where X was observed; None when every entry was.
     hidden : (missing,) values of the missing entries, in the order of ``mask``'s False ones (row by
         row), where they were hidden on purpose to see how well they are told; NaN where one is not
@@ -97,6 +100,7 @@ class Dataset:
     hidden: np.ndarray | None = None
     features_are: str = ""
     map_shape: tuple[int, int] | None = None
+    descriptions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_array(
@@ -114,12 +118,14 @@ class Dataset:
         truth: Sequence[Truth] = (),
         features_are: str = "",
         map_shape: tuple[int, int] | None = None,
+        descriptions: Mapping[str, Words] | None = None,
     ) -> "Dataset":
         """Check and wrap a matrix X (D, N), dense or scipy sparse; X itself is never changed.
 
         NaN means "not seen": it becomes a False in ``mask``. ``labels`` is one array of
-        length N or a mapping from names to such arrays. Names lose characters that cannot be
-        seen, and a repeated name gets a number.
+        length N or a mapping from names to such arrays; ``descriptions`` is a mapping from names
+        to arrays of length D. Names lose characters that cannot be seen, and a repeated name gets
+        a number.
 
         A read-only memory map of float64 without missing entries is used where it lies, so
         that it may be larger than memory; anything else is copied.
@@ -147,6 +153,10 @@ class Dataset:
             features=of_rows,
             observations=of_columns,
             labels={str(key): _label_array(key, value, N) for key, value in labels.items()},
+            descriptions={
+                str(key): _label_array(key, value, D, "descriptions", "features")
+                for key, value in (descriptions or {}).items()
+            },
             mask=None if mask is None else _read_only(mask),
             image_shape=None if image_shape is None else (int(image_shape[0]), int(image_shape[1])),
             map_shape=None if map_shape is None else (int(map_shape[0]), int(map_shape[1])),
@@ -195,6 +205,27 @@ class Dataset:
     def named(self) -> bool:
         """Whether features have names of their own, not only numbers."""
         return any(name != f"feature {d}" for d, name in enumerate(self.features, start=1))
+
+    @property
+    def namings(self) -> dict[str, Sequence[str]]:
+        """Every D words that may name the features: "" → their names, key → descriptions."""
+        return {"": self.features} | {key: of.tolist() for key, of in self.descriptions.items()}
+
+    def described(self, d: int) -> str:
+        """What is known of feature d beside its name, in one line; "" where nothing is.
+
+        Examples
+        --------
+        >>> from bnmf_core import Dataset
+        >>> told = {"id": ["L07633_at", "X70083_at"], "title": ["proteasome activator", ""]}
+        >>> data = Dataset.from_array(
+        ...     [[1.0, 2.0], [3.0, 0.0]], features=["PSME1", "X70083_at"], descriptions=told
+        ... )
+        >>> data.described(0), data.described(1)
+        ('L07633_at, proteasome activator', '')
+        """
+        told = dict.fromkeys(str(of[d]) for of in self.descriptions.values())
+        return ", ".join(word for word in told if word and word != self.features[d])
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -249,6 +280,7 @@ class Dataset:
             *(("by columns",) if by_columns else ()),
             *((self.features_are,) if self.features_are else ()),
             *((self.map_shape,) if self.map_shape else ()),
+            *([(key, self.descriptions[key].tolist()) for key in sorted(self.descriptions)]),
         )
         words = (
             (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
@@ -442,10 +474,12 @@ def _names(names: Sequence[str] | None, count: int, singular: str, plural: str) 
     return clean
 
 
-def _label_array(key: str, values: Words, N: int) -> np.ndarray:
+def _label_array(
+    key: str, values: Words, N: int, what: str = "labels", whose: str = "observations"
+) -> np.ndarray:
     array = np.asarray(["" if pandas.isna(v) else str(v) for v in values])
     if array.shape != (N,):
-        raise DataError(f"The labels {key!r} have {len(array)} values for {N} observations.")
+        raise DataError(f"The {what} {key!r} have {len(array)} values for {N} {whose}.")
     array.flags.writeable = False
     return array
 

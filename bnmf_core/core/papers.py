@@ -21,6 +21,9 @@ WORKS = {
     "Chain Monte Carlo Methods, Journal of the Royal Statistical Society B 72(3), 269–342, 2010.",
     "Ang & Gillis 2019": "A. M. S. Ang and N. Gillis: Accelerating Nonnegative Matrix "
     "Factorization Algorithms Using Extrapolation, Neural Computation 31(2), 417–439, 2019.",
+    "Benjamini & Hochberg 1995": "Y. Benjamini and Y. Hochberg: Controlling the False Discovery "
+    "Rate: A Practical and Powerful Approach to Multiple Testing, Journal of the Royal Statistical "
+    "Society B 57(1), 289–300, 1995.",
     "Borgen & Kowalski 1985": "O. S. Borgen and B. R. Kowalski: An Extension of the Multivariate "
     "Component-Resolution Method to Three Components, Analytica Chimica Acta 174, 1–26, 1985.",
     "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "

@@ -1,6 +1,5 @@
 """A catalogue of known components: signatures of COSMIC, topics or spectra, from a user's file."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +12,14 @@ from bnmf_core.core.axis import axis_of
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.core.names import clean_name, clean_names
-from bnmf_core.data.channels import channel, named
+from bnmf_core.data.channels import named
 from bnmf_core.data.isolation import ReaderProcess
+from bnmf_core.data.matching import KEYS, bare_names
 from bnmf_core.data.reading import Reading
 from bnmf_core.numerics.matrix import dense
 
 # Columns of words before the numbers that may name a row together.
 MOST_COLUMNS_OF_WORDS = 3
-_REPEATED = re.compile(r" \(\d+\)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,9 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
         parts, reading = _read(source, filename)
         X: Any = parts["X"]
         values = dense(X)
-        features = _features(parts) or tuple(str(d + 1) for d in range(len(values)))
+        features = bare_names(parts.get("features") or ()) or tuple(
+            str(d + 1) for d in range(len(values))
+        )
         if len(set(features)) < len(features):
             features = _by_more_columns(source, filename, reading) or features
     except DataError as error:
@@ -105,22 +106,12 @@ def _read(
         return reader.parts(), reader.reading()
 
 
-def _features(parts: Parts) -> tuple[str, ...]:
-    """Names as they stand in the file: those that come again got a number when it was read."""
-    names = [clean_name(name) for name in parts.get("features") or ()]
-    taken = set(names)
-    return tuple(
-        bare if (bare := _REPEATED.sub("", name)) != name and bare in taken else name
-        for name in names
-    )
-
-
 def _by_more_columns(source: bytes | Path, filename: str, reading: Reading) -> tuple[str, ...]:
     """Names of rows from a column of words that repeats none, or from all; () where none is."""
     first = min(reading.number_columns, default=1)
     columns = []
     for place in range(1, min(first, MOST_COLUMNS_OF_WORDS + 1)):
-        names = _features(_read(source, filename, place)[0])
+        names = bare_names(_read(source, filename, place)[0].get("features") or ())
         if len(set(names)) == len(names):
             return names
         columns.append(names)
@@ -141,7 +132,7 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
         match, and which do not.
     """
     names = tuple(features)
-    for key in (str, _key):
+    for key in KEYS:
         asked, held = [key(name) for name in names], [key(name) for name in catalogue.features]
         at = {name: d for d, name in enumerate(held)}
         if all(name in at for name in asked):
@@ -199,8 +190,3 @@ def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
         f"the data, from {x.size:,} of their own."
     )
     return Matched(catalogue.name, catalogue.entries, at, said)
-
-
-def _key(name: str) -> str:
-    found = channel(name)
-    return found.name if found else clean_name(name).casefold()

@@ -106,9 +106,9 @@ def _down_columns(parts: Parts) -> Parts:
             found[matrix] = found[matrix][order] if axis == 0 else found[matrix][:, order]
         if found.get(names) is not None:
             found[names] = [found[names][i] for i in order]
-        if axis == 1:
-            labels = found.get("labels") or {}
-            found["labels"] = {name: np.asarray(values)[order] for name, values in labels.items()}
+        told = "labels" if axis == 1 else "descriptions"
+        words = found.get(told) or {}
+        found[told] = {name: np.asarray(values)[order] for name, values in words.items()}
     return cast(Parts, found)
 
 

@@ -20,9 +20,10 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, listed
+from bnmf_core.data.channels import named
 from bnmf_core.data.formats import table
 from bnmf_core.data.formats.arrays import members, read_npy
-from bnmf_core.data.formats.hdf5 import HDF5, inside, open_hdf5, words
+from bnmf_core.data.formats.hdf5 import HDF5, index_of, inside, numbers, open_hdf5, words
 from bnmf_core.data.limits import MAX_ENTRIES, ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
@@ -34,6 +35,7 @@ EXAMPLE = (2, 8)
 _ROLE_WORDS = """
 a w h x p e nmf spectra usages usage signatures signature activities activity components component
 basis weights exposures exposure coef coefficients loadings scores factors txt csv tsv npy npz gz
+gene tpm consensus
 """
 _ROLES = frozenset(_ROLE_WORDS.split())
 # A W that is nearest to X without being scaled needs no word.
@@ -117,6 +119,9 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
     if content.startswith(b"CDF"):
         raise DataError("The file is NetCDF of version 3; save it as NetCDF-4.")
     with open_hdf5(content) as file:
+        if inside(file, "obsm") is not None and inside(file, "varm") is not None:
+            yield from _of_anndata(file, name)
+            return
         group = inside(file, "posterior")
         grouped = hasattr(group, "keys")
         for place in [group] if grouped else [file]:
@@ -143,6 +148,19 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
                         f"{name}/{key}", values, rows, columns, source=_source(file, name)
                     )
                     yield _as_made(file, _chained(one))
+
+
+def _of_anndata(file: Any, name: str) -> Iterator[NamedMatrix]:
+    """What AnnData keeps beside observations (usages, cells by components) and features.
+
+    Embeddings, which have negative entries, are no factors.
+    """
+    for group, frame in (("obsm", "obs"), ("varm", "var")):
+        names = words(file, f"{frame}/{index_of(file, frame)}")
+        for key in inside(file, group):
+            values = numbers(file, f"{group}/{key}")
+            if values is not None and dense(values).min() >= 0:
+                yield NamedMatrix(f"{name}/{key}", dense(values), names, source=name)
 
 
 def _source(file: Any, name: str) -> str:
@@ -205,8 +223,9 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
 
     Files belong together where their names are the same but for what tells A from W. Which matrix
     is A and which side holds its features is told by names, else by lengths; where both ways fit,
-    by the smaller error. Rows are put into the order of the data by name. DataError when no two
-    matrices make a factorization of these data.
+    by the smaller error. Rows are put into the order of the data by name, which may be that of a
+    description; a matrix with some of the names is never taken by place. DataError when no two
+    matrices make a factorization of these data; it says how many names were found.
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:
@@ -223,7 +242,7 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
         raise DataError(
             "No two matrices make a factorization of these data: A needs "
             f"{dataset.D:,} features and W {dataset.N:,} observations, and both the same number "
-            f"of components (found: {seen or 'no matrix'})."
+            f"of components (found: {seen or 'no matrix'}).{_partly(matrices, dataset)}"
         )
     # A chain may stay where it is; other factorizations count once.
     unique = {(one.A.tobytes(), one.W.tobytes(), one.chain, one.draw): one for one in found}
@@ -236,8 +255,8 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
         for second in group:
             if first is second:
                 continue
-            A = _sided(first, dataset.features, component_last=True)
-            W = _sided(second, dataset.observations, component_last=False)
+            A = _sided(first, [*dataset.namings.values()], component_last=True)
+            W = _sided(second, [dataset.observations], component_last=False)
             if A is None or W is None or (len(A), A.shape[2]) != W.shape[:2]:
                 continue
             if (first.chain, first.draw) != (second.chain, second.draw):
@@ -259,19 +278,43 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
         yield from made
 
 
-def _sided(matrix: NamedMatrix, names: Sequence[str], component_last: bool) -> np.ndarray | None:
-    """(M, length, R) or (M, R, length) of a matrix that has the names, or as many rows; or None."""
+def _partly(matrices: Sequence[NamedMatrix], dataset: Dataset) -> str:
+    """A sentence about the first matrix that has some of the features' names, and not all."""
+    for matrix in matrices:
+        for known in (matrix.rows, matrix.columns):
+            there = {*(known or [])}
+            lacking = [name for name in dataset.features if name not in there]
+            if 0 < len(lacking) < dataset.D:
+                return (
+                    f" {clean_name(matrix.name, 50)!r} names {dataset.D - len(lacking):,} of them; "
+                    f"it lacks {named(lacking)}."
+                )
+    return ""
+
+
+def _sided(
+    matrix: NamedMatrix, namings: Sequence[Sequence[str]], component_last: bool
+) -> np.ndarray | None:
+    """(M, length, R) or (M, R, length) of a matrix that has the names, or as many rows; or None.
+
+    namings : what its rows may be called, one way after the other.
+    """
     values = np.asarray(matrix.values, dtype=np.float64)
     stack = values[None] if values.ndim == 2 else values
     # Features of A are usually in rows, observations of W in columns.
     usual, other = (1, 2) if component_last else (2, 1)
+    length, partly = len(namings[0]), set()
     for axis, known in ((1, matrix.rows), (2, matrix.columns)):
         places = {name: i for i, name in enumerate(known or [])}
-        if all(name in places for name in names):
+        whole = (names for names in namings if all(name in places for name in names))
+        if (names := next(whole, None)) is not None:
             stack = np.take(stack, [places[name] for name in names], axis=axis)
             break
+        if any(name in places for name in namings[0]):
+            partly.add(axis)
     else:
-        axis = next((one for one in (usual, other) if stack.shape[one] == len(names)), 0)
+        lengths = {one: stack.shape[one] for one in (usual, other) if one not in partly}
+        axis = next((one for one, count in lengths.items() if count == length), 0)
         if not axis:
             return None
     return stack if axis == usual else stack.swapaxes(1, 2)

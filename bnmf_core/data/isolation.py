@@ -127,8 +127,8 @@ class ReaderProcess:
     Parameters
     ----------
     content : the bytes of the file, or where it is. filename : what it is called.
-    wanted : "reading", "parts", "both", "matrices" or "rows", of which the method of that name
-        asks.
+    wanted : "reading", "parts", "both", "matrices", "rows" or "sets", of which the method of that
+        name asks.
     chosen : what is not to be guessed of the reading. reading : how the parts are read.
     limits : the most that it may take; None: those of :func:`read_limits`.
     """
@@ -240,6 +240,11 @@ class ReaderProcess:
         """The rows of a list or a table of words; waits for it. Raises as :meth:`reading` does."""
         rows: list[list[str]] = self._answer()["rows"]
         return rows
+
+    def sets(self) -> dict[str, list[str]]:
+        """The sets of a GMT file by name; waits for it. Raises as :meth:`reading` does."""
+        sets: dict[str, list[str]] = self._answer()["sets"]
+        return sets
 
     def _lying(self, shape: tuple[int, ...], offset: int, dtype: str, order: Any) -> np.ndarray:
         """The matrix that lies in the content as it is."""

@@ -23,6 +23,8 @@ from bnmf_core.data.reading import AXES, Reading, other_axis
 from bnmf_core.data.roles import HEADS, MOST_CLASSES
 
 SIDES = ("observations", "features")
+# Where what a file says of each side goes, and what one of it is called.
+TOLD = {"observations": ("labels", "label"), "features": ("descriptions", "description")}
 # Some files of text are filled up with zeros to the end of a block.
 PADDING = bytes(4)
 FEWEST_OF_A_CLASS = 2
@@ -42,8 +44,8 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
 
     A column that holds the names of the data joins by name, whatever the order of its rows; else
     there have to be as many rows as observations or features, and they are in their order. Then
-    the first column whose words all differ gives names. All other columns are labels, which only
-    observations have.
+    the first column whose words all differ gives names. All other columns are labels of
+    observations, or descriptions of features.
 
     Parameters
     ----------
@@ -185,8 +187,9 @@ def rows_of(content: bytes, limit_bytes: int) -> list[list[str]]:
     if content.endswith(PADDING):
         content = content.rstrip(b"\0")
     written = content.decode(text.find_encoding(content)[0])
-    lines = [line.strip() for line in written.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("%")]
+    # A tab at the end is an empty cell.
+    lines = [line.strip(" ") for line in written.splitlines()]
+    lines = [line for line in lines if line.strip() and not line.startswith("%")]
     content = "\n".join(lines).encode()
     with suppress(DataError):
         separator = text.find_dialect(content).separator
@@ -208,13 +211,16 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
         places = {clean_name(row[column]): i for i, row in enumerate(rows)}
         if any(name not in places for name in names) or len(rows) - len(names) > len(names):
             continue
-        if side == "features":
-            return Joined(dataset, f"{shown!r} only repeats the names of the features.")
         order = [places[name] for name in names]
         header = rows[0] if 0 not in order else [""] * len(rows[0])
-        labels = _labels([rows[i] for i in order], header, column, "label")
-        joined = replace(dataset, labels={**dataset.labels, **labels})
-        return Joined(joined, f"{_listed(labels)} from {shown!r} joined by name.")
+        told, what = TOLD[side]
+        labels = _labels([rows[i] for i in order], header, column, what)
+        if side == "features" and not labels:
+            return Joined(dataset, f"{shown!r} only repeats the names of the features.")
+        changed: dict[str, Any] = {told: {**getattr(dataset, told), **labels}}
+        return Joined(
+            replace(dataset, **changed), f"{_listed(labels, what)} from {shown!r} joined by name."
+        )
     return None
 
 
@@ -228,12 +234,12 @@ def _by_order(
     if named is not None:
         changed[side] = tuple(clean_names(columns[named], side[:-1]))
         said.append(f"names of the {side}")
-    if side == "observations":
-        stem = clean_name(shown.split(".", maxsplit=1)[0])
-        if labels := _labels(rows, header or [""] * len(columns), named, stem):
-            changed["labels"] = {**dataset.labels, **labels}
-            said.append(_listed(labels))
-    if not said:
+    told, what = TOLD[side]
+    stem = clean_name(shown.split(".", maxsplit=1)[0])
+    if labels := _labels(rows, header or [""] * len(columns), named, stem):
+        changed[told] = {**getattr(dataset, told), **labels}
+        said.append(_listed(labels, what))
+    if side == "features" and named is None:
         raise DataError(f"{shown!r} names features twice; every feature needs its own name.")
     words = " and ".join(said)
     return Joined(replace(dataset, **changed), f"{words} from {shown!r} joined by order.")
@@ -246,7 +252,7 @@ def _labels(
     columns = {
         c: column
         for c, column in enumerate(zip(*rows, strict=True))
-        if c != named and cells.counts_from(column) is None
+        if c != named and any(column) and cells.counts_from(column) is None
     }
     keys = clean_names([clean_name(header[c]) or stem for c in columns], "label")
     return {
@@ -266,7 +272,7 @@ def _differ(words: Sequence[str]) -> bool:
     return len(set(words)) == len(words) and cells.counts_from(words) is None
 
 
-def _listed(labels: dict[str, np.ndarray]) -> str:
+def _listed(labels: dict[str, np.ndarray], what: str) -> str:
     if not labels:
-        return "No labels"
-    return f"label{'s' if len(labels) > 1 else ''} {', '.join(repr(key) for key in labels)}"
+        return f"No {what}s"
+    return f"{what}{'s' if len(labels) > 1 else ''} {', '.join(repr(key) for key in labels)}"

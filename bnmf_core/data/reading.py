@@ -47,7 +47,8 @@ class Reading:
     encoding, separator, decimal_mark : of a table of text; "" elsewhere.
     header_row : the row that names the columns; None when none does.
     names_column : the column that names the rows; None when none does.
-    label_columns : columns of words or classes that belong to the observations.
+    label_columns : columns of words or classes that belong to the rows: labels of observations, or
+        descriptions of features.
     number_columns : the columns of X. Every other column is left out.
     yes_no_columns : those of them that hold yes and no, which become 1 and 0.
     observations : "rows" or "columns", the axis of the file that holds the observations.

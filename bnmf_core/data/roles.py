@@ -354,7 +354,8 @@ def _assign(
 ) -> None:
     """Choose labels and numbers, and say what is left out."""
     by_rows = roles.observations == "rows"
-    labels = sorted([*classes, *words]) if by_rows else []
+    # Words beside features describe them.
+    labels = sorted([*classes, *words] if by_rows else words)
     heads = {c: word_of(columns.head(c)) for c in numbers}
     # As pandas writes its index: without a header, or with the one that it reads for that.
     series = {
@@ -368,7 +369,7 @@ def _assign(
         labels = [c for c in chosen["label_columns"] if c != roles.names]
         roles.reasons["label_columns"] = CHOSEN
     else:
-        roles.doubts += [classes[c] for c in labels if c in classes]
+        roles.doubts += [classes[c] for c in labels if by_rows and c in classes]
         roles.doubts += [
             f"{columns.place(c)} holds yes and no: taken as a label, not as 1 and 0."
             for c in sorted({*labels} & {*words})
@@ -401,7 +402,7 @@ def _assign(
         if c in series:
             why = "counts the rows once more"
         elif columns.words[c] > columns.counts[c]:
-            why = "holds words" + ("" if by_rows else ", and columns are the observations")
+            why = "holds words"
         elif columns.counts[c] or (c == last and not columns.head(c)):
             continue
         else:

@@ -101,12 +101,13 @@ def table_parts(table: Table, reading: Reading) -> Parts:
         values[:, places[column]] = np.array(truths)[kept]
     row_names = _row_names(sheet, columns, roles, kept)
     column_names = _heads(columns, roles.numbers) if columns.has_header else None
-    if reading.observations != "rows":
-        return {"X": values, "features": row_names, "observations": column_names}
     labels = {}
     for key, column in zip(_heads(columns, roles.labels), roles.labels, strict=True):
         found = [columns.text(column)[row] for row in kept]
         labels[key] = ["" if cells.is_missing(c, table.missing) else clean_name(c) for c in found]
+    if reading.observations != "rows":
+        names: Parts = {"X": values, "features": row_names, "observations": column_names}
+        return names | {"descriptions": labels}
     return {"X": values.T, "features": column_names, "observations": row_names, "labels": labels}
 
 

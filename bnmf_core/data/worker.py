@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import wait
@@ -17,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.dataset import Parts
+from bnmf_core.core.dataset import Parts, Words
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.limits import raised
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import matrices_of
+from bnmf_core.data.gene_sets import sets_of
 from bnmf_core.data.isolation import ANSWER, CONTENT, PATH_BYTES, REQUEST, unreadable
 from bnmf_core.data.joining import rows_of
 from bnmf_core.data.limits import check_size
@@ -115,6 +117,8 @@ def _answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     file = content, request["filename"]
     if wanted == "rows":
         return {"rows": rows_of(content, limit_bytes)}
+    if wanted == "sets":
+        return {"sets": sets_of(content, limit_bytes)}
     if wanted == "matrices":
         found = [one._asdict() for one in matrices_of(*file, limit_bytes)]
         for number, one in enumerate(found):
@@ -154,10 +158,15 @@ def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
         "lies": lies,
         "features": None if features is None else [str(name) for name in features],
         "observations": None if observations is None else [str(name) for name in observations],
-        "labels": {key: [str(v) for v in one] for key, one in parts.get("labels", {}).items()},
+        "labels": _texts(parts.get("labels", {})),
+        "descriptions": _texts(parts.get("descriptions", {})),
         "image_shape": parts.get("image_shape"),
         "map_shape": parts.get("map_shape"),
     }
+
+
+def _texts(told: Mapping[str, Words]) -> dict[str, list[str]]:
+    return {key: [str(word) for word in words] for key, words in told.items()}
 
 
 def _place(X: np.ndarray, content: bytes) -> dict[str, Any] | None:

@@ -47,7 +47,7 @@ def details(dataset: Dataset, A: np.ndarray) -> list[str]:
     lines = []
     for r, strong in enumerate(_strongest(A)):
         parts = A[strong, r] / total[r]
-        lines.append("<br>".join(_bar(dataset.features, strong, parts)))
+        lines.append("<br>".join(_bar(dataset, strong, parts)))
     return lines
 
 
@@ -83,10 +83,11 @@ def _strongest(A: np.ndarray) -> list[np.ndarray]:
     return [found[found >= 0] for found in top_indices(A, TOLD, naming_relevance(A))]
 
 
-def _bar(features: Sequence[str], strong: np.ndarray, parts: np.ndarray) -> list[str]:
+def _bar(dataset: Dataset, strong: np.ndarray, parts: np.ndarray) -> list[str]:
     largest = max(float(parts.max(initial=0.0)), 1e-300)
     return [
-        f"{'█' * max(1, round(BLOCKS * part / largest))} {safe(features[d], 24)} {part:.1%}"
+        f"{'█' * max(1, round(BLOCKS * part / largest))} {safe(dataset.features[d], 24)} {part:.1%}"
+        + (f" · {safe(told, 48)}" if (told := dataset.described(d)) else "")
         for d, part in zip(strong, parts, strict=True)
     ]
 

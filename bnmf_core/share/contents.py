@@ -165,6 +165,7 @@ def _dataset(folder: Path) -> Dataset:
         source=clean_name(found.source, schema.LONGEST),
         truth=found.truth,
         features_are=found.features_are,
+        descriptions=found.descriptions,
     )
     if found.hidden is not None:
         hidden = np.asarray(found.hidden)
@@ -177,10 +178,11 @@ def _dataset(folder: Path) -> Dataset:
             raise StoreError("their hidden entries do not fit them")
         made = replace(made, hidden=hidden)
     # Text that no file and no page could hold.
-    repr(made.source).join(
-        str(x) for label in made.labels.values() for x in label.tolist()
+    told = (*made.labels.values(), *made.descriptions.values())
+    repr(made.source).join(str(x) for words in told for x in words.tolist()).encode()
+    "".join(
+        (*made.labels, *made.descriptions, made.unit, *(truth.name for truth in made.truth))
     ).encode()
-    "".join((*made.labels, made.unit, *(truth.name for truth in made.truth))).encode()
     return made
 
 

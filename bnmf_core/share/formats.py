@@ -1,20 +1,28 @@
 """The particles of a run as files: every format that a run can be saved in."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
+import pandas as pd
 
 from bnmf_core.analysis.named import Named
+from bnmf_core.compare.topics import naming_relevance
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import no_formula
+from bnmf_core.core.names import no_formula, numbered
 from bnmf_core.core.particles import Particles, write_datatree
 from bnmf_core.data.split import split
 from bnmf_core.share import profiles
+from bnmf_core.share.anndata_file import write_anndata
+from bnmf_core.share.gene_lists import gene_lists, gmt
 from bnmf_core.store.notes import Note
 from bnmf_core.store.run_store import RunStore
+from bnmf_core.version import VERSION
+
+# Features of each component in a list.
+LISTED = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +97,51 @@ def _activities(run: Exported, file: BinaryIO) -> None:
     file.write(profiles.written(table))
 
 
+def _gmt(run: Exported, file: BinaryIO) -> None:
+    """The strongest features of each component of the factorization that fits best."""
+    A = np.asarray(run.particles.A[[int(np.argmin(run.particles.error))]], dtype=np.float64)
+    lists = gene_lists(
+        run.dataset, A, ["best fit"], numbered([], A.shape[2]), LISTED, naming_relevance(A[0])
+    )
+    file.write(gmt(lists, run.dataset.name))
+
+
+def _h5ad(run: Exported, file: BinaryIO) -> None:
+    """The data with the factorization that fits best."""
+    best, particles = int(np.argmin(run.particles.error)), run.particles
+    A, W = (np.asarray(of[best], dtype=np.float64) for of in (particles.A, particles.W))
+    facts = {
+        "program": f"bnmf {particles.info.get('version', VERSION)}",
+        "data_hash": run.dataset.hash,
+        "run": json.dumps(particles.spec.to_dict()),
+        "error": float(particles.error[best]),
+    }
+    write_anndata(file, run.dataset, A, W, facts)
+
+
+def _spectra(run: Exported, file: BinaryIO) -> None:
+    """A of the factorization that fits best, in the layout of cNMF: a row for each component."""
+    A = np.asarray(run.particles.A[int(np.argmin(run.particles.error))], dtype=np.float64)
+    file.write(cnmf_table(A.T, range(1, A.shape[1] + 1), run.dataset.features))
+
+
+def _usages(run: Exported, file: BinaryIO) -> None:
+    """W of the factorization that fits best, in the layout of cNMF: a row for each observation."""
+    W = np.asarray(run.particles.W[int(np.argmin(run.particles.error))], dtype=np.float64)
+    file.write(cnmf_table(W.T, run.dataset.observations, range(1, len(W) + 1)))
+
+
+def cnmf_table(values: np.ndarray, rows: Sequence[object], columns: Sequence[object]) -> bytes:
+    """Text with tabs between cells, without a word above the names of rows, as cNMF writes it.
+
+    >>> cnmf_table(np.array([[0.5, 2.0]]), [1], ["MYC", "TP53"])
+    b'\\tMYC\\tTP53\\n1\\t0.5\\t2.0\\n'
+    """
+    index, heads = ([no_formula(str(name)) for name in names] for names in (rows, columns))
+    table = pd.DataFrame(values, index, heads)
+    return table.to_csv(sep="\t", lineterminator="\n").encode()
+
+
 def _said(note: Note | None) -> str:
     return note.said if note else ""
 
@@ -99,6 +152,10 @@ FORMATS = {
     "nc": Format("NetCDF (ArviZ)", _netcdf),
     "csv": Format("Scores (CSV)", _scores),
     "signatures.txt": Format("Signatures of the best (SigProfiler)", _signatures),
+    "gmt": Format("Strongest features of the best (GMT)", _gmt),
+    "h5ad": Format("Data and the best (AnnData)", _h5ad),
+    "spectra.txt": Format("Spectra of the best (cNMF)", _spectra),
+    "usages.txt": Format("Usages of the best (cNMF)", _usages),
     "activities.txt": Format("Activities of the best (SigProfiler)", _activities),
 }
 

@@ -25,7 +25,6 @@ from bnmf_core.lazy import lazy
 from bnmf_core.share.flat import flattened, too_many
 from bnmf_core.share.pictures import Picture, Subject, pictures
 from bnmf_core.share.sections import body
-from bnmf_core.store import files
 
 offline = lazy("plotly.offline")
 
@@ -47,18 +46,6 @@ COLUMNS = {
 }
 AS_PICTURE = " Its many points are drawn as a picture, to keep the file small."
 SHORTENED = f" Its table is cut after {FEWER} rows, to keep the file small."
-
-
-def write(path: Path, answer: Answer, limit: int = LIMIT) -> None:
-    """Put the report there, in full or not at all.
-
-    Raises
-    ------
-    StoreError
-        When the file cannot be written.
-    """
-    text = report(answer, limit)
-    files.hand_over(path, "report", lambda file: file.write(text))
 
 
 def report(answer: Answer, limit: int = LIMIT) -> bytes:

@@ -139,6 +139,7 @@ class Data(Struct):
     unit: Text
     features_are: Text
     source: Text
+    descriptions: Annotated[list[Text], Meta(max_length=10_000)] = []
 
 
 class Told(Struct, forbid_unknown_fields=True):

@@ -4,7 +4,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
-from importlib.metadata import version as version_of
 
 import numpy as np
 
@@ -16,17 +15,15 @@ from bnmf_core.core.names import numbered, percent
 from bnmf_core.core.papers import cited
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.modes import mass_in_words
-from bnmf_core.likelihoods import MODELS
-from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import group_names, in_words
 from bnmf_core.share import code
+from bnmf_core.share.methods import methods, packages, references
 from bnmf_core.share.naming import origin_of
 from bnmf_core.share.pictures import Picture, Subject
 from bnmf_core.version import VERSION
 
 # Rows of a table that is shown as it is; a longer one scrolls in a box.
 MOST_ROWS = 40
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
 
 
 def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
@@ -64,6 +61,8 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         "<div class='scroll'><table id='factorizations'><thead><tr></tr></thead><tbody></tbody>"
         "</table></div>",
         _runs(subject),
+        "<h2>Methods</h2>",
+        *(f"<p>{escape(one)}</p>" for one in methods(answer).split("\n\n")[:-1]),
         _provenance(subject, now),
     ]
     return "\n".join(parts)
@@ -171,28 +170,38 @@ def _figure(number: int, picture: Picture) -> str:
     )
 
 
-def _runs(subject: Subject) -> str:
-    rows = []
-    for i, (run, particles) in enumerate(
-        zip(subject.comparison.runs, subject.comparison.particles, strict=True)
-    ):
+RUN_HEADS = ("run", "what", "model", "seed", "settings", "ended", "seconds")
+
+
+def run_rows(subject: Subject) -> list[tuple[str, ...]]:
+    """What was run, a row for each run, by :data:`RUN_HEADS`."""
+    rows: list[tuple[str, ...]] = []
+    comparison = subject.comparison
+    for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         settings: Mapping[str, object] = {
             **particles.info.get("model_settings", run.spec.model_settings),
             **particles.info.get("settings", run.spec.settings),
         }
         rows.append(
             (
-                f"<span data-run='{i}'>{escape(subject.names[run.id])}</span>",
-                escape(in_words(run.spec)),
-                escape(run.spec.model),
+                subject.names[run.id],
+                in_words(run.spec),
+                run.spec.model,
                 str(run.spec.seed),
-                escape(", ".join(f"{key} = {_setting(v)}" for key, v in settings.items())),
-                escape(run.status),
+                ", ".join(f"{key} = {_setting(value)}" for key, value in settings.items()),
+                run.status,
                 f"{run.seconds:.1f}",
             )
         )
-    heads = ("run", "what", "model", "seed", "settings", "ended", "seconds")
-    return f"<h2>What was run</h2>{_table(heads, rows)}"
+    return rows
+
+
+def _runs(subject: Subject) -> str:
+    rows = [
+        (f"<span data-run='{i}'>{escape(name)}</span>", *map(escape, others))
+        for i, (name, *others) in enumerate(run_rows(subject))
+    ]
+    return f"<h2>What was run</h2>{_table(RUN_HEADS, rows)}"
 
 
 def _setting(value: object) -> str:
@@ -203,22 +212,11 @@ def _setting(value: object) -> str:
 
 def _provenance(subject: Subject, now: datetime) -> str:
     comparison, dataset = subject.comparison, subject.comparison.dataset
-    used = dict.fromkeys(comparison.algorithm_of.values())
-    models = dict.fromkeys(run.spec.model for run in comparison.runs)
-    references = [
-        *((ALGORITHMS[key].label, ALGORITHMS[key].reference) for key in used if key in ALGORITHMS),
-        *(
-            (f"Model, {MODELS[key].label}", MODELS[key].reference)
-            for key in models
-            if key in MODELS
-        ),
-        (f"Distance, {subject.distance.label}", subject.distance.reference),
-    ]
-    named = "".join(f"<li>{escape(what)}: {escape(short)}</li>" for what, short in references)
-    works = cited("; ".join(short for _, short in references))
+    told = references(subject.answer)
+    named = "".join(f"<li>{escape(what)}: {escape(short)}</li>" for what, short in told)
+    works = cited("; ".join(short for _, short in told))
     in_full = "".join(f"<li>{escape(work)}</li>" for work in works)
     program = code.script(comparison, f"bnmf-{comparison.key}.zip")
-    packages = ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
     made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))
     data = f"{dataset.name}: {dataset.D:,} features × {dataset.N:,} observations"
     rows = [
@@ -227,7 +225,7 @@ def _provenance(subject: Subject, now: datetime) -> str:
         ("source of the data", escape(dataset.source or "not told")),
         ("runs", escape(", ".join(comparison.run_ids))),
         ("made by", f"bnmf {escape(made or VERSION)}; this report by bnmf {escape(VERSION)}"),
-        ("with", escape(f"Python {platform.python_version()}, {packages}, {platform.system()}")),
+        ("with", escape(f"Python {platform.python_version()}, {packages()}, {platform.system()}")),
     ]
     return (
         f"<h2>Where it comes from</h2>{_table(('', ''), rows)}"

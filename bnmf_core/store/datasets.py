@@ -33,6 +33,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         arrays["hidden"] = dataset.hidden
     keys = list(dataset.labels)
     arrays |= {f"label_{i}": dataset.labels[key] for i, key in enumerate(keys)}
+    told = list(dataset.descriptions)
+    arrays |= {f"description_{i}": dataset.descriptions[key] for i, key in enumerate(told)}
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     files.write_arrays(folder / "arrays.npz", arrays)
@@ -41,6 +43,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "shape": dataset.X.shape,
         "sparse": dataset.is_sparse,
         "labels": keys,
+        "descriptions": told,
         "truth": [truth.name for truth in dataset.truth],
         "image_shape": dataset.image_shape,
         "map_shape": dataset.map_shape,
@@ -82,6 +85,11 @@ def read_dataset(folder: Path) -> Dataset:
             features=tuple(arrays["features"].tolist()),
             observations=tuple(arrays["observations"].tolist()),
             labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
+            descriptions={
+                # Data that were stored before there were any have none.
+                key: arrays[f"description_{i}"]
+                for i, key in enumerate(meta.get("descriptions", ()))
+            },
             mask=arrays.get("mask"),
             hidden=arrays.get("hidden"),
             image_shape=None if image_shape is None else tuple(image_shape),

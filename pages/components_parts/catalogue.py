@@ -15,6 +15,7 @@ from bnmf_core.compare.catalogue import (
 from bnmf_core.core.names import numbered
 from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
 from bnmf_core.figures.catalogue import catalogue_map
+from pages.components_parts import brought
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -37,14 +38,10 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
 
 
 def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    file = st.file_uploader("Catalogue", key="catalogue_file", help=FORMAT)
-    if file is None:
-        st.caption(FORMAT)
-        return
     with view.told(ends=False):
-        catalogue = _read(file.getvalue(), file.name)
-        modes = [look.mode_names[k] for k in look.modes.labels[rows]]
-        _compared(look, rows, modes if len(set(modes)) == len(modes) else names, catalogue)
+        catalogue = brought.ask("Catalogue", "catalogue_file", FORMAT, _read)
+        if catalogue is not None:
+            _compared(look, rows, brought.modes_of(look, rows, names), catalogue)
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the catalogue …")

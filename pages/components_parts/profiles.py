@@ -1,22 +1,35 @@
 """The first factorization shown as two tables: components that sum to 1, and what they make."""
 
+import io
+
 import numpy as np
 import streamlit as st
 
 from bnmf_core.data.channels import channels
+from bnmf_core.share.anndata_file import MOST_MODES, facts_of, write_anndata
 from bnmf_core.share.profiles import activities_table, signatures_table, written
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
 
 def show(look: Lens, row: int, name: str) -> None:
-    """A download for each; a file is made when it is asked for."""
+    """A download for each, and of the data with it; a file is made when it is asked for."""
     dataset = look.analysis.seen_dataset
     mutations = channels(dataset.features).complete
 
     def factors() -> tuple[np.ndarray, np.ndarray]:
         A, W = look.aligned_factors(np.array([row]))
         return A[0].astype(np.float64), W[0].astype(np.float64)
+
+    def with_data() -> bytes:
+        other = [one for one in look.modes.representative if one != row][: MOST_MODES - 1]
+        rows = np.array([row, *other])
+        names = [look.mode_names[k] for k in look.modes.labels[rows]]
+        A, W = look.aligned_factors(rows)
+        facts = facts_of(look.analysis, A, W, [name, *names[1:]])
+        file = io.BytesIO()
+        write_anndata(file, dataset, *factors(), facts, look.notes.components(A[0]))
+        return file.getvalue()
 
     def signatures() -> bytes:
         return written(signatures_table(dataset.features, factors()[0]))
@@ -36,14 +49,19 @@ def show(look: Lens, row: int, name: str) -> None:
             f"W of {name} times the column sums of A, in the unit of the data and not rounded. "
             "Signatures times activities are A W.",
         ),
+        "AnnData": (
+            with_data,
+            "factorization.h5ad",
+            f"The data with {name} as obsm “X_nmf” and varm “NMF”, all modes in uns “nmf”.",
+        ),
     }
     with st.container(horizontal=True):
         for label, (make, file_name, words) in kinds.items():
             st.download_button(
-                plain(f"{label} (TXT)"),
+                plain(f"{label} ({file_name.rpartition('.')[2].upper()})"),
                 make,
                 file_name,
-                "text/plain",
+                "text/plain" if file_name.endswith("txt") else "application/x-hdf5",
                 key=f"profiles_{file_name}",
                 help=plain(words),
                 on_click="ignore",

@@ -11,6 +11,7 @@ from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.joining import join, labelled, oriented
 from bnmf_core.data.load import dataset_of, named_apart
 from bnmf_core.data.reading import Reading
+from bnmf_core.data.symbols import named_by_symbols
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
 from pages.frame.services import store
@@ -103,15 +104,16 @@ def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
         for name, content in beside.items():
             dataset, sentence = join(dataset, content, name)
             said.append(capital(sentence))
-        dataset, sentence = labelled(dataset)
-        said.append(sentence)
+        for completed in (labelled, named_by_symbols):
+            dataset, sentence = completed(dataset)
+            said.append(sentence)
         dataset_id = keep(dataset)
     except BNMFError as error:
         view.problem(error)
         return
     finally:
         _stop(_TAKING)
-    st.session_state["upload_taken"] = (file.file_id, " ".join(said).strip())
+    st.session_state["upload_taken"] = (file.file_id, " ".join(filter(None, said)))
     link.put_next("data", dataset_id)
 
 

@@ -16,6 +16,8 @@ from pages.parts.answer import Answer
 report = lazy("bnmf_core.share.report")
 archive = lazy("bnmf_core.share.archive")
 code = lazy("bnmf_core.share.code")
+methods = lazy("bnmf_core.share.methods")
+workbook = lazy("bnmf_core.share.workbook")
 
 
 def show(found: Answer) -> None:
@@ -39,10 +41,20 @@ def show(found: Answer) -> None:
             "needs no network.",
         ),
         "Archive (ZIP)": (
-            lambda: _archived(found),
+            lambda: _written(archive.write_to, found),
             f"{name}.zip",
             "Data, factorizations and results, with the report; opens in this program on another "
             "machine, under Runs.",
+        ),
+        "Workbook (XLSX)": (
+            lambda: _written(workbook.write_workbook, found),
+            f"{name}.xlsx",
+            "Findings, modes, components, weights, factorizations, runs and methods as sheets.",
+        ),
+        "Methods (TXT)": (
+            lambda: methods.methods(found).encode(),
+            f"{name}.txt",
+            "What was done, with versions and the works to cite: a text to paste.",
         ),
         "Program (Python)": (
             lambda: code.script(found.comparison, f"{name}.zip").encode(),
@@ -73,7 +85,7 @@ def _name(found: Answer) -> str:
     return run.launch_name or data_and_rank(names.get(run.dataset, "deleted data"), run.spec.rank)
 
 
-def _archived(found: Answer) -> bytes:
+def _written(write: Callable[[io.BytesIO, Answer], None], found: Answer) -> bytes:
     buffer = io.BytesIO()
-    archive.write_to(buffer, found)
+    write(buffer, found)
     return buffer.getvalue()

@@ -21,7 +21,7 @@ def opened(chromium, tmp_path):
     comparison = open_comparison(RunStore(tmp_path), run_ids)
     threshold = structure.suggested_threshold(comparison, "max_angle")
     answer = Answer(comparison, "max_angle", structure.modes_at(comparison, "max_angle", threshold))
-    report.write(tmp_path / "report.html", answer)
+    (tmp_path / "report.html").write_bytes(report.report(answer))
     wrong = []
     with chromium() as page:
         page.context.set_offline(True)

@@ -5,6 +5,7 @@ import re
 from functools import partial
 
 import numpy as np
+import openpyxl
 import pytest
 
 from bnmf_core.analysis import structure
@@ -58,8 +59,13 @@ def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
         rows.append(",".join([f"site {n}", *values, "north" if n % 2 else "south"]))
     table.write_text("\n".join(rows))
     report = tmp_path / "report.html"
-    code, out, _ = analyse(table, "--rank", 2, "--restarts", 6, "--report", report)
+    asked = {"report": report, "methods": tmp_path / "m.txt", "workbook": tmp_path / "w.xlsx"}
+    files = [word for name, path in asked.items() for word in (f"--{name}", path)]
+    code, out, _ = analyse(table, "--rank", 2, "--restarts", 6, *files)
     assert code == 0
+    assert all(f" in {path}." in out for path in asked.values())
+    assert "of 8 features and 30 observations" in asked["methods"].read_text()
+    assert "methods" in openpyxl.load_workbook(asked["workbook"]).sheetnames
     assert "converged restarts" in out
     # The optima are at most 12° apart: one mode at 15°, and so no choice.
     assert "All 12 converged restarts found one mode" in out

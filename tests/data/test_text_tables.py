@@ -131,11 +131,11 @@ def test_faults_of_tables_are_located(content, words):
         load_file(content)
 
 
-def test_words_beside_numbers_when_columns_are_observations_are_left_out_and_said():
+def test_words_beside_numbers_when_columns_are_observations_describe_features():
     content = b"gene,about,a,b\ng1,x,1,2\ng2,y,3,4\n"
     dataset = load_file(content, observations="columns")
     assert dataset.observations == ("a", "b") and dataset.features == ("g1", "g2")
-    assert "Column 2 ('about') holds words" in dataset.source
+    assert dataset.descriptions["about"].tolist() == ["x", "y"]
 
 
 def test_the_number_of_rows_is_capped(monkeypatch):

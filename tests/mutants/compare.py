@@ -4,6 +4,27 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "enrichment: more hits than were seen, not as many",
+        "compare/enrichment.py",
+        "stats.hypergeom.sf(hits - 1, ",
+        "stats.hypergeom.sf(hits, ",
+        "tests/compare/test_enrichment.py",
+    ),
+    Mutant(
+        "enrichment: each component is a family of tests of its own",
+        "compare/enrichment.py",
+        "stats.false_discovery_control(p.ravel()).reshape(p.shape)",
+        "stats.false_discovery_control(p, axis=2)",
+        "tests/compare/test_enrichment.py",
+    ),
+    Mutant(
+        "samples: means of classes over all observations",
+        "compare/samples.py",
+        "shares[..., of == one].mean(axis=-1)",
+        "shares.mean(axis=-1)",
+        "tests/compare/test_samples.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",
@@ -93,10 +114,38 @@ MUTANTS = (
     ),
     Mutant(
         "displacement: a step may pass over a ridge",
-        "compare/displacement.py",
-        "self.step = FIRST * max(value, 1.0 / D)",
-        "self.step = max(value, 1.0 / D)",
+        "compare/bands.py",
+        "self.step = FIRST * max(value, even)",
+        "self.step = max(value, even)",
         "tests/compare/test_displacement.py",
+    ),
+    Mutant(
+        "contributions: the pull along a move is forgotten",
+        "compare/contribution.py",
+        "off, moved = a * w - self.target, a * dw + w * da",
+        "off, moved = a * w - self.target, a * dw",
+        "tests/compare/test_contribution.py",
+    ),
+    Mutant(
+        "regions: the third side may cut the data",
+        "compare/feasible.py",
+        "third = (heights * own[:, None]).min(axis=1)",
+        "third = (heights * own[:, None]).max(axis=1)",
+        "tests/compare/test_feasible.py",
+    ),
+    Mutant(
+        "uniqueness: a component alone somewhere is enough",
+        "compare/uniqueness.py",
+        "found[r] = R == 1 or (len(others) >= R - 1 and _rank(others) == R - 1)",
+        "pass",
+        "tests/compare/test_uniqueness.py",
+    ),
+    Mutant(
+        "stacking: the noise is that of the worst",
+        "compare/stacking.py",
+        "best = loss.values(rest, *solved).min()",
+        "best = loss.values(rest, *solved).max()",
+        "tests/compare/test_stacking.py",
     ),
     Mutant(
         "remaining: what is above the allowed error counts",

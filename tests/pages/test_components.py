@@ -114,3 +114,29 @@ def test_a_catalogue_is_compared_mode_by_mode(two):
     assert not app.exception
     (error,) = app.error
     assert "159 of 160 features" in error.value and "gene7" in error.value
+
+
+def test_sets_of_genes_are_told_mode_by_mode(two):
+    app = page("components", runs=two, threshold="1")
+    app.session_state["lists_fold"] = True
+    app.run()
+    app.number_input(key="lists_count").set_value(6).run()
+    lists = table_with(app, "rank", "feature")
+    assert len(lists) == 12 and set(lists["component"]) == {"1", "2"}
+    assert set(lists["feature"].iloc[[0, 6]]) < {"gene0", "gene10", "gene20"}
+    lines = [
+        "shared\t\t" + "\t".join([*GENES[:3], "gene50", "gene51"]),
+        "one\t\t" + "\t".join([*GENES[10:13], "gene60", "gone"]),
+        "other\t\t" + "\t".join([*GENES[20:23], "gene70", "gene71"]),
+    ]
+    content = "\n".join(lines).encode()
+    app.file_uploader(key="sets_file").set_value(("some.gmt", content, "text/plain")).run()
+    assert not app.exception
+    told = words(app)
+    assert "The best set depends on the mode for 1 of 2 components: component " in told
+    assert "over all 8 tests: 2 sets, 2 components, 2 modes" in told
+    assert "14 of 15 genes in 'some.gmt' are among the 160 of the data" in told
+    assert "1 of 3 sets have fewer than 5" in told
+    app.file_uploader(key="sets_file").set_value(("x.gmt", b"A\t\tTP53\n", "text/plain")).run()
+    (error,) = app.error
+    assert "None of the 1 genes of 'x.gmt' is in the data" in error.value

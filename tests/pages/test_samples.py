@@ -129,3 +129,13 @@ def test_bars_show_totals_from_the_largest_on(two):
     assert heights.size == 9 and (np.diff(heights) <= 1e-9).all()
     # Each sum is that of a column of AW: 1.0 + 0.1 of one component, or 0.1 of each.
     assert heights.max() == pytest.approx(1.1 * np.linspace(2, 1, 6).sum(), rel=1e-4)
+
+
+def test_shares_by_class_are_those_of_the_weights(two):
+    app = page("samples", runs=two, threshold="1", component="2")
+    app.session_state["usages_fold"] = True
+    app.run()
+    assert not app.exception
+    boxes = chart(app, "Component 2 by class")["data"]
+    assert [box["name"] for box in boxes] == ["a (5)", "b (4)"]
+    assert "Mean share in mode 1, by class: " in words(app)

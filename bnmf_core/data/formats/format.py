@@ -80,7 +80,8 @@ class Found:
     """A matrix as it lies in its file, with what stands beside it.
 
     side : where the observations are and why, where the format says so.
-    row_labels, column_labels : name → one word for each row or column.
+    row_labels, column_labels : name → one word for each row or column; labels of observations, and
+        descriptions of features.
     formats : keys of the formats that the file can be taken for, where these are several.
     settings, offers : what was chosen of what the format offers.
     shown : the columns that tell most at a glance; left out, the first.
@@ -137,10 +138,13 @@ def named_format(
         matrix = found.matrix
         if reading.observations == "rows":
             sides, matrix = sides[::-1], matrix.T
-        (features, _), (names, labels) = sides
+        (features, descriptions), (names, labels) = sides
         return {
             "X": matrix,
             "labels": {key: list(words) for key, words in labels.items()},
+            "descriptions": {
+                key: [clean_name(word) for word in words] for key, words in descriptions.items()
+            },
             "features": None if features is None else clean_names(features, "feature"),
             "observations": None if names is None else clean_names(names, "observation"),
         }

@@ -35,7 +35,8 @@ def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Read
     settled = {
         "header_row": HEADER,
         "names_column": 1,
-        "left_out_columns": about,
+        "label_columns": about,
+        "left_out_columns": (),
         "observations": "columns",
     }
     begun = Reading(

@@ -9,6 +9,7 @@ from typing import Any
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
+from bnmf_core.data import cells
 from bnmf_core.data.formats.arrays import checked_sparse
 from bnmf_core.data.formats.format import Found, named_format, pick
 from bnmf_core.data.limits import MAX_ENTRIES, check_entries, check_side
@@ -130,25 +131,46 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         genes = "raw/var" if path == "raw/X" else "var"
         return Found(
             numbers(file, path),
-            words(file, f"obs/{_index(file, 'obs')}"),
-            words(file, f"{genes}/{_index(file, genes)}"),
+            words(file, f"obs/{index_of(file, 'obs')}"),
+            words(file, f"{genes}/{index_of(file, genes)}"),
             _labels(file),
+            described({name: words(file, f"{genes}/{name}") for name in _columns(file, genes)}),
             side=SIDE,
             settings={"matrix": path},
             offers={"matrix": tuple(offered)},
         )
 
 
-def _index(file: Any, group: str) -> str:
+def index_of(file: Any, group: str) -> str:
+    """The column that names what a group of AnnData is about."""
     found = inside(file, group)
     return "_index" if found is None else found.attrs.get("_index", "_index")
 
 
+def _columns(file: Any, group: str) -> list[str]:
+    named = (index_of(file, group), "__categories")
+    return [name for name in inside(file, group) or () if name not in named][: 10 * MOST_LABELS]
+
+
+def described(found: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
+    """Of columns about features those with words that differ."""
+    kept = {
+        name: words
+        for name, words in found.items()
+        if words is not None and len(set(words)) > 1 and not all(map(_computed, words))
+    }
+    return dict(list(kept.items())[:MOST_LABELS])
+
+
+def _computed(word: str) -> bool:
+    """Whether a cell is a number or yes or no, as programs compute of the matrix itself."""
+    return cells.is_number(word) or word.lower() in cells.TRUTH
+
+
 def _labels(file: Any) -> dict[str, list[str]]:
     labels = {}
-    for name in list(inside(file, "obs") or ())[: 10 * MOST_LABELS]:
-        unnamed = name not in (_index(file, "obs"), "__categories")
-        values = words(file, f"obs/{name}") if unnamed else None
+    for name in _columns(file, "obs"):
+        values = words(file, f"obs/{name}")
         # Numbers of their own for each cell, such as counts of reads, are no classes.
         if values is not None and len({*values} - {""}) <= max(2, len(values) // 2):
             labels[name] = values

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.formats.format import Found, named_format
-from bnmf_core.data.formats.hdf5 import HDF5, numbers, open_hdf5, words
+from bnmf_core.data.formats.hdf5 import HDF5, described, numbers, open_hdf5, words
 from bnmf_core.data.formats.market import read_mtx
 from bnmf_core.data.limits import MAX_MEMBERS, ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.data.orientation import Side
@@ -27,9 +27,13 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             matrix = numbers(file, "matrix")
             names = words(file, "matrix/features/name") or words(file, "matrix/gene_names")
             cells = words(file, "matrix/barcodes")
+            told = {
+                "id": words(file, "matrix/features/id") or words(file, "matrix/genes"),
+                "type": words(file, "matrix/features/feature_type"),
+            }
         if matrix is None:
             raise DataError("The HDF5 file holds no matrix as 10x Genomics has it.")
-        return Found(matrix, names, cells, side=SIDE)
+        return Found(matrix, names, cells, described(told), side=SIDE)
     if _is_tar(content):
         files = _from_tar(content, limit_bytes)
     else:
@@ -53,7 +57,9 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             raise DataError(f"{what!r} has {count:,} rows, but the matrix needs {wanted:,}.")
     # Identifier, name, kind: the name is what people know.
     names = [row[1] if len(row) > 1 else row[0] for row in genes]
-    return Found(matrix, names, [row[0] for row in barcodes], side=SIDE)
+    columns = {"id": 0, "type": 2}
+    told = {key: [row[at] if len(row) > at else "" for row in genes] for key, at in columns.items()}
+    return Found(matrix, names, [row[0] for row in barcodes], described(told), side=SIDE)
 
 
 def _from_tar(content: bytes, limit_bytes: int) -> dict[str, bytes]:

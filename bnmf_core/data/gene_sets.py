@@ -1,0 +1,148 @@
+"""Sets of genes from a user's GMT file, and the features of some data that belong to each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, NotFoundError
+from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.data.channels import named
+from bnmf_core.data.isolation import ReaderProcess
+from bnmf_core.data.limits import unpacked
+from bnmf_core.data.matching import KEYS, bare_names
+from bnmf_core.data.text import find_encoding
+
+# Genes of a set that have to be among the data's.
+FEWEST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class GeneSets:
+    """``sets`` : the genes of each set by its name. ``name`` : what the file is called."""
+
+    name: str
+    sets: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedSets:
+    """Sets of the G different genes that the D features of some data are.
+
+    Attributes
+    ----------
+    names : S names of sets. members : (S, G) bool, the genes of each. gene_of : (D,) the gene of
+        each feature, 0 to G − 1; several features may be one gene.
+    said : how many names and sets were found in the data, and which were not.
+    """
+
+    names: tuple[str, ...]
+    members: np.ndarray
+    gene_of: np.ndarray
+    said: str
+
+
+def sets_of(content: bytes, limit_bytes: int) -> dict[str, list[str]]:
+    """The sets of a GMT file: a line for each, of name, description and genes, between tabs.
+
+    DataError when it is none.
+    """
+    content = unpacked(content, limit_bytes)
+    lines = content.decode(find_encoding(content)[0]).splitlines() if content else []
+    rows = [(at, line.split("\t")) for at, line in enumerate(lines, start=1) if line.strip()]
+    for at, row in rows:
+        if len(row) < 3:
+            raise DataError(
+                f"Row {at} has {len(row)} cells between tabs; each row of a GMT file has the name "
+                "of a set, its description and at least one gene."
+            )
+    if not rows:
+        raise DataError("The file is empty; a GMT file has a set of genes in each row.")
+    names = clean_names((row[0] for _, row in rows), "set")
+    genes = ([clean_name(cell) for cell in row[2:] if cell.strip()] for _, row in rows)
+    return {name: list(dict.fromkeys(some)) for name, some in zip(names, genes, strict=True)}
+
+
+def read_gene_sets(source: bytes | Path, filename: str = "") -> GeneSets:
+    """Read a GMT file, as MSigDB and Enrichr offer them; also as ``.gz``.
+
+    Raises
+    ------
+    DataError, NotFoundError
+        Sentences that say what is wrong with the file.
+
+    Examples
+    --------
+    >>> from bnmf_core.data.gene_sets import read_gene_sets
+    >>> found = read_gene_sets(b"CYCLE\\thttp:\\tCDK1\\tCCNB1\\nIMMUNE\\t\\tCD79A\\n", "some.gmt")
+    >>> found.name, dict(found.sets)
+    ('some.gmt', {'CYCLE': ('CDK1', 'CCNB1'), 'IMMUNE': ('CD79A',)})
+    """
+    filename = filename or (source.name if isinstance(source, Path) else "gene sets")
+    if isinstance(source, Path) and not source.is_file():
+        raise NotFoundError(f"There is no file {clean_name(source)!r}.")
+    shown = clean_name(Path(filename.replace("\0", "")).name, 60)
+    try:
+        with ReaderProcess(source, filename, "sets") as reader:
+            found = reader.sets()
+    except DataError as error:
+        raise DataError(f"The gene sets {shown!r} cannot be read. {error}") from error
+    return GeneSets(shown, {name: tuple(genes) for name, genes in found.items()})
+
+
+def match_sets(sets: GeneSets, dataset: Dataset, fewest: int = FEWEST) -> MatchedSets:
+    """The features of the data that belong to each set, by name.
+
+    Genes are looked for among the names of features and each of their descriptions, first as they
+    are written, then in any case and without Ensembl versions; the list with most of them is
+    taken. Features of one name are one gene. Sets with fewer than ``fewest`` genes in the data are
+    left out.
+
+    Raises
+    ------
+    DataError
+        When no gene, or no set, is found; with examples of both sides.
+    """
+    asked = dict.fromkeys(gene for genes in sets.sets.values() for gene in genes)
+    namings = {naming: bare_names(words) for naming, words in dataset.namings.items()}
+    found = {
+        (key, naming): len({key(gene) for gene in asked} & {key(word) for word in words})
+        for key in KEYS
+        for naming, words in namings.items()
+    }
+    key, naming = max(found, key=lambda way: found[way])  # the first of equal ones
+    examples = f"the file has {_examples([*asked])}, the data {_examples(dataset.features)}"
+    if not found[key, naming]:
+        raise DataError(
+            f"None of the {len(asked):,} genes of {sets.name!r} is in the data: {examples}. Take "
+            "sets with the identifiers of the data, or join a file with both names to the data."
+        )
+    words = [word or name for word, name in zip(namings[naming], dataset.features, strict=True)]
+    number = {gene: g for g, gene in enumerate(dict.fromkeys(map(key, words)))}
+    places = {
+        name: {number[key(gene)] for gene in genes if key(gene) in number}
+        for name, genes in sets.sets.items()
+    }
+    kept = [name for name, some in places.items() if len(some) >= fewest]
+    matched = sum(key(gene) in number for gene in asked)
+    said = (
+        f"{matched:,} of {len(asked):,} genes in {sets.name!r} are among the {len(number):,} of "
+        f"the data{f', by their {naming!r}' if naming else ''}"
+        f"{', in any case' if key is not str else ''}."
+    )
+    if matched < len(asked):
+        said += f" Not in the data: {named([g for g in asked if key(g) not in number])}."
+    if not kept:
+        raise DataError(f"{said} No set has {fewest} genes in the data.")
+    if few := [name for name in places if name not in kept]:
+        said += f" {len(few):,} of {len(places):,} sets have fewer than {fewest}: {named(few)}."
+    members = np.zeros((len(kept), len(number)), dtype=bool)
+    for row, name in enumerate(kept):
+        members[row, list(places[name])] = True
+    return MatchedSets(tuple(kept), members, np.array([number[key(word)] for word in words]), said)
+
+
+def _examples(names: list[str] | tuple[str, ...]) -> str:
+    return f"names such as {' and '.join(map(repr, names[:2]))}"

@@ -1,0 +1,95 @@
+"""What was done, in a paragraph to be pasted into a paper: data, model, runs, modes, programs."""
+
+import platform
+from importlib.metadata import version as version_of
+
+from bnmf_core.analysis import chains
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.core.names import listed
+from bnmf_core.core.papers import cited
+from bnmf_core.findings.answer import Answer
+from bnmf_core.likelihoods import MODELS
+from bnmf_core.registry import ALGORITHMS, FOREIGN
+from bnmf_core.runs.launch import in_words
+from bnmf_core.version import VERSION
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
+OF_CHAINS, OF_MASS = "Vehtari & others 2021", "Neal 2001"
+
+
+def references(answer: Answer) -> list[tuple[str, str]]:
+    """What was used, and where it was published, in short: algorithms, models, the distance."""
+    comparison, distance = answer.comparison, DISTANCES[answer.metric]
+    used = dict.fromkeys(comparison.algorithm_of.values())
+    models = dict.fromkeys(run.spec.model for run in comparison.runs)
+    return [
+        *((ALGORITHMS[key].label, ALGORITHMS[key].reference) for key in used if key in ALGORITHMS),
+        *(
+            (f"Model, {MODELS[key].label}", MODELS[key].reference)
+            for key in models
+            if key in MODELS
+        ),
+        (f"Distance, {distance.label}", distance.reference),
+    ]
+
+
+def packages() -> str:
+    """The packages that numbers depend on, with their versions."""
+    return ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
+
+
+def methods(answer: Answer) -> str:
+    """Plain text: two paragraphs, and the works that they cite, a line for each.
+
+    Of masses and chains it tells only what has been computed.
+    """
+    comparison, dataset = answer.comparison, answer.comparison.dataset
+    distance, told = DISTANCES[answer.metric], references(answer)
+    own = [run for run in comparison.runs if run.spec.algorithm != FOREIGN]
+    models = [
+        f"“{MODELS[key].label}” ({MODELS[key].reference})"
+        for key in dict.fromkeys(run.spec.model for run in own)
+        if key in MODELS
+    ]
+    under = f", under the model {listed(models)}" if models else ""
+    runs = []
+    for run in comparison.runs:
+        algorithm = ALGORITHMS.get(run.spec.algorithm)
+        source = f"{algorithm.reference}; " if algorithm else ""
+        imported = run.spec.algorithm == FOREIGN
+        runs.append(in_words(run.spec) + f" ({source}seed {run.spec.seed})" * (not imported))
+    missing = f", of which {dataset.missing:,} were missing" if dataset.missing else ""
+    holdout = sorted({run.spec.holdout for run in comparison.runs if run.spec.holdout})
+    shares = listed(f"{one:.0%}" for one in holdout or [0])
+    held = f" {shares} of the observations were held out." * bool(holdout)
+    made = listed(dict.fromkeys(run.version for run in comparison.runs if run.version))
+    count, verdicts = answer.modes.count, chains.STAGE.perhaps(comparison)
+    paragraphs = [
+        f"The matrix {dataset.name} of {dataset.D:,} {dataset.feature_noun} and {dataset.N:,} "
+        f"observations{missing} was approximated by non-negative matrix factorization, X ≈ A W, "
+        f"with {comparison.rank} components{under}."
+        f"{held} The factorizations were {listed(runs)}.",
+        f"Factorizations were compared by {_inside(distance.label)} between their matched "
+        f"components ({distance.reference}), and grouped into modes by complete linkage: any two "
+        f"factorizations that make a mode are at most {answer.modes.threshold:.3g}"
+        f"{distance.unit_behind} apart. There {'is' if count == 1 else 'are'} {count} "
+        f"mode{'s' * (count > 1)}.",
+    ]
+    if answer.evidence is not None and not answer.evidence.problem:
+        paragraphs[1] += f" Posterior masses were computed by annealed populations ({OF_MASS})."
+        told.append(("Masses", OF_MASS))
+    if verdicts is not None and verdicts.by_run:
+        state = "had" if verdicts.settled else "had not"
+        paragraphs[1] += f" Chains {state} settled by rank-normalized R̂ and ESS ({OF_CHAINS})."
+        told.append(("Chains", OF_CHAINS))
+    paragraphs[1] += (
+        f" The runs were made by bnmf {made or VERSION}, this text by bnmf {VERSION}, with Python "
+        f"{platform.python_version()}, {packages()}."
+    )
+    works = cited("; ".join(short for _, short in told))
+    return "\n\n".join([*paragraphs, "\n".join(works)]) + "\n"
+
+
+def _inside(label: str) -> str:
+    """A label as it stands within a sentence."""
+    return label[:1].lower() + label[1:]

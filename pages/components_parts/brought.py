@@ -1,0 +1,26 @@
+"""A file that the user brings to compare components with: asked for, read, and its modes."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+
+from pages.frame.lens import Lens
+
+Read = TypeVar("Read")
+
+
+def ask(label: str, key: str, form: str, read: Callable[[bytes, str], Read]) -> Read | None:
+    """What a file holds; None, with a word on the form it needs, where there is no file."""
+    file = st.file_uploader(label, key=key, help=form)
+    if file is None:
+        st.caption(form)
+        return None
+    return read(file.getvalue(), file.name)
+
+
+def modes_of(look: Lens, rows: np.ndarray, names: list[str]) -> list[str]:
+    """What factorizations are called in a sentence: by their modes where these differ."""
+    modes = [look.mode_names[k] for k in look.modes.labels[rows]]
+    return modes if len(set(modes)) == len(modes) else names

@@ -1,0 +1,51 @@
+"""The paragraph of methods: every number in it is that of the comparison, every work is in full."""
+
+from dataclasses import replace
+from importlib.metadata import version
+from types import SimpleNamespace
+
+from bnmf_core.core.papers import cited
+from bnmf_core.registry import ALGORITHMS, FOREIGN
+from bnmf_core.share.methods import methods, references
+
+
+def test_it_tells_data_runs_modes_and_versions(answer):
+    text, comparison = methods(answer), answer.comparison
+    data = comparison.dataset
+    assert f"of {data.D} features and {data.N} observations was approximated" in text
+    assert f"with {comparison.rank} components" in text and f"numpy {version('numpy')}" in text
+    for run in comparison.runs:
+        assert f"seed {run.spec.seed})" in text
+        assert ALGORITHMS[run.spec.algorithm].reference in text
+    count = answer.modes.count
+    assert f"There are {count} modes." in text or (count == 1 and "There is 1 mode." in text)
+    assert f"at most {answer.modes.threshold:.3g}° apart" in text
+    assert "Chains had" in text and "Posterior masses" in text
+
+
+def test_every_work_that_it_names_stands_in_full(answer):
+    text = methods(answer)
+    body, works = text.rsplit("\n\n", 1)
+    assert works.splitlines() == cited(
+        "; ".join(
+            [*(short for _, short in references(answer)), "Neal 2001", "Vehtari & others 2021"]
+        )
+    )
+    assert set(cited(body)) == set(works.splitlines())
+
+
+def test_what_was_not_computed_is_not_told(answer, monkeypatch):
+    bare = replace(answer)
+    unknown = SimpleNamespace(STAGE=SimpleNamespace(perhaps=lambda _: None))
+    monkeypatch.setattr("bnmf_core.share.methods.chains", unknown)
+    monkeypatch.setitem(vars(bare), "evidence", None)
+    text = methods(bare)
+    assert "Chains had" not in text and "masses" not in text and "Vehtari" not in text
+
+
+def test_imports_have_no_seed_and_no_model(answer):
+    comparison = answer.comparison
+    runs = tuple(replace(run, spec=replace(run.spec, algorithm=FOREIGN)) for run in comparison.runs)
+    text = methods(replace(answer, comparison=replace(comparison, runs=runs)))
+    assert "factorizations of another program" in text
+    assert "seed" not in text and "under the model" not in text

@@ -59,16 +59,28 @@ def relevance_scores(
     return scores - (1.0 - relevance) * usual
 
 
-# More features than this are many.
-MANY = 200
+# By which features name a component, and are listed at first: Sievert & Shirley (2014) found that
+# topics are recognised best at it.
+RELEVANCE = 0.6
+# Words that name a topic.
+NAMING = 2
 
 
-def naming_relevance(A: np.ndarray) -> float:
-    """The relevance by which features name the components of A (D, R): 0.6 where they are many.
+def topic_names(A: np.ndarray, features: Sequence[str]) -> list[str]:
+    """The two most relevant words of each component of a basis (D, R), as one name.
 
-    Sievert & Shirley (2014) found 0.6 best for topics; few features are ranked by their loading.
+    They are the first of :func:`top_words` at the relevance 0.6; "" for a
+    component of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.topics import topic_names
+    >>> topic_names(np.array([[5.0, 0.0], [1.0, 1.0], [0.0, 7.0]]), ["moon", "and", "goal"])
+    ['moon, and', 'goal, and']
     """
-    return 0.6 if A.shape[0] > MANY and A.shape[1] > 1 else 1.0
+    found = top_words(A, features, NAMING, RELEVANCE)
+    return [", ".join(word for word in some if word) for some in found]
 
 
 def top_indices(

@@ -157,6 +157,7 @@ def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
         "labels": {key: [str(v) for v in one] for key, one in parts.get("labels", {}).items()},
         "image_shape": parts.get("image_shape"),
         "map_shape": parts.get("map_shape"),
+        "texts": None if (texts := parts.get("texts")) is None else list(texts),
     }
 
 

@@ -115,6 +115,6 @@ def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
     dataset = store.dataset(record.dataset)
     if record.spec.holdout:
         dataset = dataset.columns(split(dataset, record.spec.holdout)[0])
-    named = Named(tuple(store.notes.of(record.dataset)))
+    named = Named.on(dataset, store.notes.of(record.dataset))
     FORMATS[ending].write(Exported(particles, dataset, named), file)
     return particles.M

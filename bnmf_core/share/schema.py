@@ -139,6 +139,7 @@ class Data(Struct):
     unit: Text
     features_are: Text
     source: Text
+    texts: bool = False
 
 
 class Told(Struct, forbid_unknown_fields=True):

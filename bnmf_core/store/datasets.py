@@ -1,5 +1,9 @@
 """Datasets on disk: one folder each, named by the content's hash."""
 
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +12,11 @@ from scipy import sparse
 
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import DamagedError, StoreError
+from bnmf_core.core.texts import MOST_BYTES, Texts
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
-META = "meta.json"
+META, TEXTS = "meta.json", "texts.npz"
 # Bytes of X that are read within about a second.
 SOON_READ = 2_000_000_000
 
@@ -36,6 +41,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     files.write_arrays(folder / "arrays.npz", arrays)
+    if dataset.texts is not None:
+        _write_texts(folder / TEXTS, dataset.texts)
     meta = {
         "name": dataset.name,
         "shape": dataset.X.shape,
@@ -47,6 +54,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "unit": dataset.unit,
         "features_are": dataset.features_are,
         "source": dataset.source,
+        "texts": dataset.texts is not None,
         "missing": dataset.missing,
         "stored_entries": dataset.stored_entries,
         # The other arrays have theirs, as NPZ files do.
@@ -93,6 +101,10 @@ def read_dataset(folder: Path) -> Dataset:
                 Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
                 for i, name in enumerate(meta["truth"])
             ),
+            # Data of before this version have none.
+            texts=Texts(partial(read_texts, folder / TEXTS), np.arange(meta["shape"][1]))
+            if meta.get("texts")
+            else None,
         )
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise _damaged(meta, error) from error
@@ -114,7 +126,7 @@ def is_kept(folder: Path) -> bool:
 
 
 def verify(folder: Path) -> None:
-    """Hold a dense X of any size against what was written.
+    """Hold a dense X of any size, and texts, against what was written.
 
     Raises
     ------
@@ -128,6 +140,39 @@ def verify(folder: Path) -> None:
         except StoreError as error:
             raise _damaged(meta, error) from error
         _verify(X, meta)
+    if meta.get("texts"):
+        read_texts(folder / TEXTS)
+
+
+def _write_texts(path: Path, texts: Sequence[str]) -> None:
+    """Packed by us: arrays of a store are not, so that none can swell when it is read."""
+    held = [text.encode() for text in texts]
+    packed = np.frombuffer(zlib.compress(b"".join(held)), np.uint8)
+    files.write_arrays(path, {"lengths": np.array([len(one) for one in held]), "packed": packed})
+
+
+# Those of the data that are looked at; a page asks for a few at a time.
+@lru_cache(maxsize=2)
+def read_texts(path: Path) -> tuple[str, ...]:
+    """All texts of a stored dataset.
+
+    Raises
+    ------
+    DamagedError
+        When the file is missing or damaged, or holds more than may be kept.
+    """
+    try:
+        arrays = files.read_arrays(path)
+        whole = zlib.decompressobj().decompress(arrays["packed"].tobytes(), MOST_BYTES + 1)
+        ends = list(accumulate(arrays["lengths"].tolist(), initial=0))
+        if len(whole) != ends[-1] or len(whole) > MOST_BYTES:
+            raise ValueError("it is not as long as it says")
+        return tuple(whole[begin:end].decode() for begin, end in pairwise(ends))
+    except (StoreError, KeyError, TypeError, ValueError, zlib.error) as error:
+        raise DamagedError(
+            "The texts of these data are damaged on the disk. Import the data again from their "
+            "file."
+        ) from error
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
 from bnmf_core.compare.samples import prevalence, sample_shares
-from bnmf_core.compare.topics import aligned_words, key_term_counts
+from bnmf_core.compare.topics import RELEVANCE, aligned_words, key_term_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import clean_name, numbered, percent
 from bnmf_core.figures.components import key_terms
@@ -37,7 +37,7 @@ def ask(dataset: Dataset) -> Asked:
     title = plain(capital(dataset.feature_noun))
     count = st.number_input(f"{title} per component", 3, 30, 10, key="components_words")
     if link.get("relevance") is None:
-        link.put("relevance", 0.6)
+        link.put("relevance", RELEVANCE)
     st.slider(
         "Relevance",
         0.0,

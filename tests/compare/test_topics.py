@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.compare.topics import (
+    RELEVANCE,
     aligned_words,
     key_term_counts,
     relevance_scores,
     top_indices,
     top_words,
+    topic_names,
 )
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from tests.generated import always
@@ -25,6 +27,13 @@ def test_words_by_hand():
     assert top_words(TOPICS, WORDS, 2).tolist() == [["the", "ball"], ["the", "vote"]]
     background = [11, 3, 1.5, 4, 3]  # "party" is used by others too
     assert top_words(TOPICS, WORDS, 1, 0.0, background).tolist() == [["ball"], ["vote"]]
+
+
+def test_a_topic_is_called_by_the_first_words_of_its_list():
+    listed = aligned_words(TOPICS[None], WORDS, 10, RELEVANCE).groupby("component")["word"]
+    assert topic_names(TOPICS, WORDS) == [", ".join(words[:2]) for _, words in listed]
+    assert topic_names(TOPICS, WORDS) == ["the, ball", "vote, the"]
+    assert topic_names(np.array([[1.0, 0], [0, 0]]), ("a", "b")) == ["a", ""]
 
 
 def test_unused_words_are_not_listed():

@@ -3,7 +3,16 @@
 import streamlit as st
 
 from bnmf_core.findings import verdicts
-from pages.components_parts import catalogue, grid, profiles, regions, spectra, stability, words
+from pages.components_parts import (
+    catalogue,
+    grid,
+    profiles,
+    regions,
+    spectra,
+    stability,
+    topic,
+    words,
+)
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming, observed
@@ -55,6 +64,7 @@ elif dataset.image_shape is None:
     words.show(look, rows, names, asked)
     bases.show(look, rows, names, "bases", difference, found.posterior)
     words.key_terms_of(look, rows, asked)
+    topic.show(look, rows, names, asked, chosen)
 elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:

@@ -61,7 +61,7 @@ def document_counts(dataset: Dataset) -> dict[str, int]:
         return dict(zip(dataset.features, held.tolist(), strict=True))
     found: Counter[str] = Counter()
     for text in dataset.texts:
-        found.update(dict.fromkeys(TOKEN.findall(text.lower()), 1))
+        found.update(iter(dict.fromkeys(TOKEN.findall(text.lower()))))
     return dict(found)
 
 

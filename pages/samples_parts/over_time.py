@@ -1,0 +1,71 @@
+"""Components over time: their mean share in each period of a label whose values are dates."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.classes import PeriodShares, period_shares
+from bnmf_core.compare.samples import sample_shares
+from bnmf_core.core.dates import dates_of
+from bnmf_core.core.names import numbered, percent
+from bnmf_core.figures.topics import period_lines
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import shown
+from pages.samples_parts.by_class import modes_of
+
+
+def show(look: Lens, row: int, called: list[str], label: str, chosen: int | None) -> None:
+    """A fold, where a label has dates: the one that is chosen, or else the first."""
+    labels = look.analysis.seen_dataset.labels
+    dated = [key for key, values in labels.items() if dates_of(values) is not None]
+    if not dated:
+        return
+    fold = st.expander("Components over time", key="time_fold", on_change="rerun")
+    if view.is_open(fold):
+        with fold:
+            _over_time(look, row, called, label if label in dated else dated[0], chosen)
+
+
+def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int | None) -> None:
+    rows = modes_of(look, row)
+    if len(rows) > 1:
+        names = {int(k): look.mode_names[look.modes.labels[k]] for k in rows}
+        row = int(st.selectbox("Mode", list(names), format_func=shown(names), key="time_mode"))
+    found = _periods(look.analysis.kept_under, row, int(rows[0]), label, look)
+    names = numbered(called, len(found.mean))
+    # Of periods with hardly any observations a mean says little.
+    usual = np.flatnonzero(found.counts >= np.median(found.counts) / 2)
+    means = found.mean[:, usual]
+    r = int(np.argmax(np.ptp(means, axis=1)))
+    low, high = sorted((usual[means[r].argmin()], usual[means[r].argmax()]))
+    told = [
+        f"{percent(found.mean[r, p])} ± {100 * found.error[r, p]:.1f} in {_period(found, p)}"
+        for p in (low, high)
+    ]
+    view.chart(
+        period_lines(found, label, called, chosen),
+        f"Component {names[r]} changes most, from {told[0]} to {told[1]}. Bands are one standard "
+        "error of the mean.",
+        name="over_time",
+        origin=look.origin,
+        table=pd.DataFrame(found.mean.T, columns=names).assign(
+            period=found.periods.astype(str), observations=found.counts
+        ),
+    )
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _periods(kept_under: str, row: int, first: int, label: str, _look: Lens) -> PeriodShares:
+    """Of one member, with the components of the ``first``."""
+    A, W = _look.aligned_factors(np.array([first, row]))
+    dates = dates_of(_look.analysis.seen_dataset.labels[label])
+    assert dates is not None
+    return period_shares(sample_shares(A[1], W[1]), dates)
+
+
+def _period(found: PeriodShares, p: int) -> str:
+    """How a period is called: 1990s, 1994, 1994-05 or 1994-05-17."""
+    day = str(found.periods[p])
+    ends = {"day": day, "month": day[:7], "year": day[:4], "decade": f"the {day[:4]}s"}
+    return ends.get(found.unit, f"the century from {day[:4]}")

@@ -89,7 +89,11 @@ def period_shares(shares: np.ndarray, dates: np.ndarray) -> PeriodShares:
     """
     held = ~np.isnat(dates) & (shares.sum(axis=0) > 0)
     shares, dates = shares[:, held], dates[held]
-    for unit in PERIODS:
+    units = list(PERIODS)
+    # Years are no days: a unit is left out where the next one says the same.
+    while len(units) > 1 and (dates.astype(f"datetime64[{PERIODS[units[1]]}]") == dates).all():
+        units = units[1:]
+    for unit in units:
         begins = dates.astype(f"datetime64[{PERIODS[unit]}]")
         periods, place, counts = np.unique(begins, return_inverse=True, return_counts=True)
         if periods.size <= min(MOST_PERIODS, dates.size / FEWEST):

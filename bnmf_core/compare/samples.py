@@ -126,9 +126,10 @@ def group_changes(first: np.ndarray, second: np.ndarray, rank: int) -> np.ndarra
 def typical_samples(A: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
     """(R, most) observations with the largest shares of each component, the largest first.
 
-    Of those whose column of AW sums to at least half of the median: of nearly nothing, a large
-    share says little. A (D, R), W (R, N).
+    Of equal shares the one with the larger column of AW comes first. Only those count whose column
+    sums to at least half of the median: of nearly nothing, a large share says little.
+    A (D, R), W (R, N).
     """
     shares, amount = sample_shares(A, W), A.sum(axis=0) @ W
     score = shares - (amount < FAINT * np.median(amount))
-    return np.argsort(-score, axis=1, kind="stable")[:, :most]
+    return np.lexsort((np.broadcast_to(-amount, score.shape), -score), axis=1)[:, :most]

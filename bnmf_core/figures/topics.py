@@ -46,21 +46,23 @@ def term_bars(
     """
     names, places = [safe(word, 24) for word in words], np.arange(len(words))
     figure = Sketch()
-    for values, label, color in (
-        (overall, "in all documents", translucent(MUTED, 0.45)),
-        (in_topic, "in this topic, by the fit", component_color(component)),
+    # The narrower bar is in front: a fit may exceed what there is.
+    for values, label, color, width in (
+        (overall, "in all documents", translucent(MUTED, 0.45), 0.8),
+        (in_topic, "in this topic, by the fit", component_color(component), 0.4),
     ):
         figure.add_bar(
             x=values,
             y=places,
             orientation="h",
             name=label,
+            width=width,
             marker={"color": color, "line": {"width": 0}},
             text=names,
             textposition="none",
             hovertemplate="%{text}: %{x:,.4~g} " + label + "<extra></extra>",
         )
-    figure.update_layout(barmode="overlay", bargap=0.25)
+    figure.update_layout(barmode="overlay")
     figure.update_xaxes(title=safe(unit or "sum over documents", 40), rangemode="tozero")
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(names) - 0.4, -0.6], zeroline=False
@@ -99,7 +101,7 @@ def class_map(found: ClassShares, label: str, called: Sequence[str] = ()) -> go.
     figure.update_yaxes(
         tickvals=list(range(R)), ticktext=names, autorange="reversed", showgrid=False
     )
-    bottom = 130 if slanted else 40
+    bottom = 100 if slanted else 40
     title = f"Mean share of each component by {safe(label, 40)}"
     margin: dict[str, object] = {"l": 190 if any(called) else 50, "b": bottom}
     return layout(figure, title, 60 + bottom + ROW * R, margin=margin)

@@ -1,5 +1,7 @@
 """One topic as pyLDAvis shows it: its most relevant words, in the topic and in all documents."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -21,14 +23,10 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked, chosen: i
     """Two folds, where features are words: the words of one topic, and how coherent topics are."""
     if not look.analysis.dataset.of_words:
         return
-    fold = st.expander("Words of one topic", key="topic_fold", on_change="rerun")
-    if view.is_open(fold):
-        with fold:
-            _bars(look, rows[:1], asked, chosen)
-    fold = st.expander("Coherence of the topics", key="coherence_fold", on_change="rerun")
-    if view.is_open(fold):
-        with fold:
-            _coherence(look, rows, names, asked.relevance)
+    bars = partial(_bars, look, rows[:1], asked, chosen)
+    view.fold("Words of one topic", "topic_fold", bars)
+    table = partial(_coherence, look, rows, names, asked.relevance)
+    view.fold("Coherence of the topics", "coherence_fold", table)
 
 
 def _bars(look: Lens, row: np.ndarray, asked: Asked, chosen: int | None) -> None:
@@ -58,8 +56,8 @@ def _coherence(look: Lens, rows: np.ndarray, names: list[str], relevance: float)
     st.markdown(
         plain(
             f"{names[0]}: the mean NPMI of its topics is {np.nanmean(found[0]):.2f}, from "
-            f"{found[0, worst]:.2f} (component {called[worst]}) to {found[0, best]:.2f} (component "
-            f"{called[best]})."
+            f"{found[0, worst]:.2f} in component {called[worst]} to {found[0, best]:.2f} in "
+            f"component {called[best]}."
         )
     )
     table = pd.DataFrame(found, columns=called).round(3)

@@ -1,5 +1,7 @@
 """Components beside a label: their mean share in each class."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -18,10 +20,9 @@ MOST, MODES = 40, 12
 
 def show(look: Lens, row: int, called: list[str], label: str) -> None:
     """The fold."""
-    fold = st.expander(plain(f"Components by {label}"), key="classes_fold", on_change="rerun")
-    if view.is_open(fold):
-        with fold:
-            _by_class(look, row, called, label)
+    view.fold(
+        f"Components by {label}", "classes_fold", partial(_by_class, look, row, called, label)
+    )
 
 
 def modes_of(look: Lens, row: int) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Components over time: their mean share in each period of a label whose values are dates."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -21,10 +23,9 @@ def show(look: Lens, row: int, called: list[str], label: str, chosen: int | None
     dated = [key for key, values in labels.items() if dates_of(values) is not None]
     if not dated:
         return
-    fold = st.expander("Components over time", key="time_fold", on_change="rerun")
-    if view.is_open(fold):
-        with fold:
-            _over_time(look, row, called, label if label in dated else dated[0], chosen)
+    label = label if label in dated else dated[0]
+    draw = partial(_over_time, look, row, called, label, chosen)
+    view.fold("Components over time", "time_fold", draw)
 
 
 def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int | None) -> None:

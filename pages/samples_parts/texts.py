@@ -1,6 +1,7 @@
 """The texts that hold most of one topic, with its words marked."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -22,32 +23,31 @@ TEXTS, MARKED, LABEL, LISTED = 10, 30, 40, 20
 
 def show(look: Lens, found: Grouping, called: list[str], chosen: int | None) -> None:
     """The fold, where features are words; of the first topic where none is ``chosen``."""
-    dataset = look.analysis.seen_dataset
-    if not dataset.of_words:
-        return
-    fold = st.expander(f"{TEXTS} texts of one topic", key="texts_fold", on_change="rerun")
-    if not view.is_open(fold):
-        return
-    r = chosen or 0
-    with fold, view.told(ends=False):
-        best = top_indices(found.A, MARKED, RELEVANCE)[r]
-        words = {dataset.features[d].lower() for d in best[best >= 0]}
-        hint = "" if chosen is not None else " Choose another one under Component, on the left."
-        what = "" if dataset.texts is not None else ", by their most frequent words"
-        st.markdown(
-            plain(
-                f"Texts with the largest shares of component {numbered(called)[r]}{what}. Its "
-                f"{MARKED} most relevant words are marked. Very short texts are left out.{hint}"
-            )
+    if look.analysis.dataset.of_words:
+        draw = partial(_texts, look, found, called, chosen)
+        view.fold(f"{TEXTS} texts of one topic", "texts_fold", draw)
+
+
+def _texts(look: Lens, found: Grouping, called: list[str], chosen: int | None) -> None:
+    dataset, r = look.analysis.seen_dataset, chosen or 0
+    best = top_indices(found.A, MARKED, RELEVANCE)[r]
+    words = {dataset.features[d].lower() for d in best[best >= 0]}
+    hint = "" if chosen is not None else " Choose another one under Component, on the left."
+    what = "" if dataset.texts is not None else ", by their most frequent words"
+    st.markdown(
+        plain(
+            f"Texts with the largest shares of component {numbered(called)[r]}{what}. Its "
+            f"{MARKED} most relevant words are marked. Very short texts are left out.{hint}"
         )
-        lines = []
-        for n in typical_samples(found.A, found.W, TEXTS)[r]:
-            labels = [str(values[n])[:LABEL] for values in dataset.labels.values()]
-            head = " · ".join(filter(None, [dataset.observations[n], *labels]))
-            pieces = _pieces(dataset, int(n), words)
-            share = plain(percent(found.shares[r, n]))
-            lines.append(f"**{share}** {plain(head)}  \n:small[{marked(pieces)}]")
-        st.markdown("\n\n".join(lines))
+    )
+    lines = []
+    for n in typical_samples(found.A, found.W, TEXTS)[r]:
+        labels = [str(values[n])[:LABEL] for values in dataset.labels.values()]
+        head = " · ".join(filter(None, [dataset.observations[n], *labels]))
+        pieces = _pieces(dataset, int(n), words)
+        share = plain(percent(found.shares[r, n]))
+        lines.append(f"**{share}** {plain(head)}  \n:small[{marked(pieces)}]")
+    st.markdown("\n\n".join(lines))
 
 
 def _pieces(dataset: Dataset, n: int, words: set[str]) -> list[tuple[str, bool]]:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bnmf_core.data.vocabulary import TOKEN
+from bnmf_core.core.texts import TOKEN
 
 # Characters of an excerpt, and before its first word of the topic.
 LONGEST, BEFORE = 400, 40

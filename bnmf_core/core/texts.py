@@ -1,6 +1,8 @@
 """The texts that observations were counted from, read only when somebody looks at one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import overload
@@ -9,6 +11,8 @@ import numpy as np
 
 # UTF-8 bytes of the texts of one dataset that are kept; of more, none are.
 MOST_BYTES = 2**26
+# A word, as scikit-learn's vectorizers count it.
+TOKEN = re.compile(r"(?u)\b\w\w+\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +22,7 @@ class Texts(Sequence[str]):
     Attributes
     ----------
     load : gives all texts there are. places : (N,) positions of these among them.
+    counts : gives what :meth:`documents` counts, where it is known.
 
     Examples
     --------
@@ -28,6 +33,7 @@ class Texts(Sequence[str]):
 
     load: Callable[[], Sequence[str]]
     places: np.ndarray
+    counts: Callable[[], Mapping[str, int]] | None = None
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
@@ -38,6 +44,19 @@ class Texts(Sequence[str]):
     def chosen(self, index: Sequence[int] | np.ndarray) -> "Texts":
         """The texts at these positions."""
         return Texts(self.load, self.places[np.asarray(index, dtype=np.int64)])
+
+    def documents(self) -> Mapping[str, int]:
+        """In how many of these texts each word stands.
+
+        >>> Texts.of(["A red lamp.", "Red, red!"]).documents()
+        {'red': 2, 'lamp': 1}
+        """
+        if self.counts is not None:
+            return self.counts()
+        found: Counter[str] = Counter()
+        for text in self:
+            found.update(iter(dict.fromkeys(TOKEN.findall(text.lower()))))
+        return dict(found)
 
     def __len__(self) -> int:
         return self.places.size

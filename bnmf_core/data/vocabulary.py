@@ -1,8 +1,6 @@
 """Which words of texts are counted: stop words, document frequency and size, changed afterwards."""
 
 import dataclasses
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +14,6 @@ from bnmf_core.numerics.matrix import only_yes_and_no, stored
 
 vectorizers = lazy("sklearn.feature_extraction.text")
 
-# A word as the vectorizers count it.
-TOKEN = re.compile(r"(?u)\b\w\w+\b")
 COUNTS, TF_IDF, YES_NO = "counts", "tf-idf", "yes and no"
 
 
@@ -44,7 +40,7 @@ class Rule:
             )
 
 
-def document_counts(dataset: Dataset) -> dict[str, int]:
+def document_counts(dataset: Dataset) -> Mapping[str, int]:
     """In how many texts each word stands: all words of the texts that are kept, else of X.
 
     Examples
@@ -59,10 +55,7 @@ def document_counts(dataset: Dataset) -> dict[str, int]:
     if dataset.texts is None:
         held = np.asarray((dataset.X > 0).sum(axis=1)).ravel()
         return dict(zip(dataset.features, held.tolist(), strict=True))
-    found: Counter[str] = Counter()
-    for text in dataset.texts:
-        found.update(iter(dict.fromkeys(TOKEN.findall(text.lower()))))
-    return dict(found)
+    return dataset.texts.documents()
 
 
 def words_kept(documents: Mapping[str, int], N: int, rule: Rule) -> int:

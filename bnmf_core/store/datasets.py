@@ -102,7 +102,11 @@ def read_dataset(folder: Path) -> Dataset:
                 for i, name in enumerate(meta["truth"])
             ),
             # Data of before this version have none.
-            texts=Texts(partial(read_texts, folder / TEXTS), np.arange(meta["shape"][1]))
+            texts=Texts(
+                partial(read_texts, folder / TEXTS),
+                np.arange(meta["shape"][1]),
+                partial(_read_counts, folder / TEXTS),
+            )
             if meta.get("texts")
             else None,
         )
@@ -144,11 +148,18 @@ def verify(folder: Path) -> None:
         read_texts(folder / TEXTS)
 
 
-def _write_texts(path: Path, texts: Sequence[str]) -> None:
+def _write_texts(path: Path, texts: Texts) -> None:
+    """Texts, and in how many of them each word stands, which takes seconds to count."""
+    words = texts.documents()
+    arrays = {"documents": np.array(list(words.values()), dtype=np.int64)}
+    files.write_arrays(path, arrays | _packed("texts", texts) | _packed("words", list(words)))
+
+
+def _packed(name: str, held: Sequence[str]) -> dict[str, np.ndarray]:
     """Packed by us: arrays of a store are not, so that none can swell when it is read."""
-    held = [text.encode() for text in texts]
-    packed = np.frombuffer(zlib.compress(b"".join(held)), np.uint8)
-    files.write_arrays(path, {"lengths": np.array([len(one) for one in held]), "packed": packed})
+    pieces = [text.encode() for text in held]
+    packed = np.frombuffer(zlib.compress(b"".join(pieces)), np.uint8)
+    return {name: packed, f"{name}_lengths": np.array([len(one) for one in pieces], np.int64)}
 
 
 # Those of the data that are looked at; a page asks for a few at a time.
@@ -161,13 +172,24 @@ def read_texts(path: Path) -> tuple[str, ...]:
     DamagedError
         When the file is missing or damaged, or holds more than may be kept.
     """
+    return _unpacked(path, "texts")[0]
+
+
+def _read_counts(path: Path) -> dict[str, int]:
+    words, documents = _unpacked(path, "words")
+    return dict(zip(words, documents.tolist(), strict=True))
+
+
+def _unpacked(path: Path, name: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """What :func:`_packed` made, and the numbers of documents."""
     try:
         arrays = files.read_arrays(path)
-        whole = zlib.decompressobj().decompress(arrays["packed"].tobytes(), MOST_BYTES + 1)
-        ends = list(accumulate(arrays["lengths"].tolist(), initial=0))
+        whole = zlib.decompressobj().decompress(arrays[name].tobytes(), MOST_BYTES + 1)
+        ends = list(accumulate(arrays[f"{name}_lengths"].tolist(), initial=0))
         if len(whole) != ends[-1] or len(whole) > MOST_BYTES:
             raise ValueError("it is not as long as it says")
-        return tuple(whole[begin:end].decode() for begin, end in pairwise(ends))
+        found = tuple(whole[begin:end].decode() for begin, end in pairwise(ends))
+        return found, arrays["documents"]
     except (StoreError, KeyError, TypeError, ValueError, zlib.error) as error:
         raise DamagedError(
             "The texts of these data are damaged on the disk. Import the data again from their "

@@ -1,13 +1,13 @@
 """The words of texts, chosen anew: stop words, document frequency, how many at most."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import streamlit as st
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.texts import TOKEN
 from bnmf_core.data.vocabulary import (
-    TOKEN,
     Rule,
     document_counts,
     english_stop_words,
@@ -77,6 +77,6 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
 
 
 @st.cache_data(max_entries=4, show_spinner="Counting words…")
-def _documents(dataset_id: str) -> dict[str, int]:
+def _documents(dataset_id: str) -> Mapping[str, int]:
     """In how many documents each word stands."""
     return document_counts(store().dataset(dataset_id))

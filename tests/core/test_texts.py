@@ -25,6 +25,8 @@ def test_a_dataset_keeps_its_texts_and_chooses_them_with_its_columns(counted, tm
     assert tuple(again.texts) == THREE and again.hash == counted.hash == dataset_id
     assert list(again.columns(np.array([2, 1])).texts) == [THREE[2], THREE[1]]
     assert again.texts[1:][0] == THREE[1] and len(again.texts) == 3
+    assert again.texts.documents() == counted.texts.documents()
+    assert again.texts.chosen([0, 0]).documents() == {"the": 2, "moon": 2}
 
 
 def test_texts_change_what_is_seen_and_so_the_hash(counted):
@@ -47,7 +49,9 @@ def test_texts_that_are_damaged_or_swell_are_refused(counted, tmp_path, monkeypa
     folder = tmp_path / "datasets" / store.add_dataset(counted)
     assert datasets.is_kept(folder)
     arrays = files.read_arrays(folder / datasets.TEXTS)
-    files.write_arrays(folder / datasets.TEXTS, arrays | {"lengths": arrays["lengths"] + 1})
+    files.write_arrays(
+        folder / datasets.TEXTS, arrays | {"texts_lengths": arrays["texts_lengths"] + 1}
+    )
     datasets.read_texts.cache_clear()
     with pytest.raises(DamagedError, match="texts of these data are damaged"):
         store.dataset(folder.name).texts[0]

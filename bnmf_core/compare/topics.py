@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
+from bnmf_core.numerics.matrix import Matrix, dense
 
 
 def relevance_scores(
@@ -119,6 +120,31 @@ def top_words(
            ['goal', 'and']], dtype='<U4')
     """
     return _words(top_indices(A, count, relevance, background), _names(features, A))
+
+
+def attributed(A: np.ndarray, W: np.ndarray, X: Matrix, features: np.ndarray) -> np.ndarray:
+    """How much of the row sums of X each component accounts for: (K, R), of K features.
+
+    Σ_n x_dn a_dr w_rn / (AW)_dn: each entry is divided among components as the fit divides it, as is
+    expected under Poisson noise (Cemgil 2009). Rows sum to those of X, less entries where the fit
+    is 0.
+
+    Parameters
+    ----------
+    A : (D, R). W : (R, N). X : (D, N). features : (K,) rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.topics import attributed
+    >>> A, W, X = np.array([[1.0, 3.0], [2.0, 0.0]]), np.ones((2, 2)), np.array([[4, 8], [5, 0]])
+    >>> attributed(A, W, X, np.array([0, 1]))
+    array([[3., 9.],
+           [5., 0.]])
+    """
+    fit = A[features] @ W
+    ratio = np.divide(dense(X[features]), fit, out=np.zeros(fit.shape), where=fit > 0)
+    return np.asarray(A[features] * (ratio @ W.T))
 
 
 def aligned_words(

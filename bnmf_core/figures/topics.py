@@ -39,30 +39,29 @@ def term_bars(
 
     Parameters
     ----------
-    words : K words, from the top. in_topic : (K,) A times the sum of W of the component. overall :
-        (K,) row sums of X. component : 0-based; ``called`` so. unit : of X.
+    words : K words, from the top. in_topic : (K,), see
+        :func:`~bnmf_core.compare.topics.attributed`. overall : (K,) row sums of X.
+    component : 0-based; ``called`` so. unit : of X.
 
     Source: Chuang, Manning & Heer 2012; Sievert & Shirley 2014.
     """
     names, places = [safe(word, 24) for word in words], np.arange(len(words))
     figure = Sketch()
-    # The narrower bar is in front: a fit may exceed what there is.
-    for values, label, color, width in (
-        (overall, "in all documents", translucent(MUTED, 0.45), 0.8),
-        (in_topic, "in this topic, by the fit", component_color(component), 0.4),
+    for values, label, color in (
+        (overall, "in all documents", translucent(MUTED, 0.45)),
+        (in_topic, "in this topic", component_color(component)),
     ):
         figure.add_bar(
             x=values,
             y=places,
             orientation="h",
             name=label,
-            width=width,
             marker={"color": color, "line": {"width": 0}},
             text=names,
             textposition="none",
             hovertemplate="%{text}: %{x:,.4~g} " + label + "<extra></extra>",
         )
-    figure.update_layout(barmode="overlay")
+    figure.update_layout(barmode="overlay", bargap=0.25)
     figure.update_xaxes(title=safe(unit or "sum over documents", 40), rangemode="tozero")
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(names) - 0.4, -0.6], zeroline=False

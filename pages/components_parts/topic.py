@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.coherence import coherence
-from bnmf_core.compare.topics import top_indices
+from bnmf_core.compare.topics import attributed, top_indices
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.topics import term_bars
 from pages.components_parts.words import ENDS, Asked
@@ -35,14 +35,14 @@ def _bars(look: Lens, row: np.ndarray, asked: Asked, chosen: int | None) -> None
     called = look.notes.components(A)
     best = top_indices(A, BARS, asked.relevance)[r]
     best = best[best >= 0]
-    in_topic = A[best, r] * W[r].sum()
+    in_topic = attributed(A, W, dataset.X, best)[:, r]
     overall = np.asarray(dataset.X[best].sum(axis=1)).ravel()
     words = [dataset.features[d] for d in best]
     hint = "" if chosen is not None else " Choose another one under Component, on the left."
     view.chart(
         term_bars(words, in_topic, overall, r, called[r], dataset.unit),
-        f"Words by relevance λ = {asked.relevance:g}. {ENDS} Where the coloured bar fills the grey "
-        f"one, the word stands in this topic only.{hint}",
+        f"Words by relevance λ = {asked.relevance:g}. {ENDS} A word in several topics is divided "
+        f"among them as the fit divides it.{hint}",
         name="topic",
         origin=look.origin,
         table=pd.DataFrame({"word": words, "in this topic": in_topic, "in all documents": overall}),

@@ -77,3 +77,10 @@ def test_texts_that_are_too_large_are_counted_and_not_kept(monkeypatch):
     found = format_of_texts.FORMAT.inspect(CONTENT, {}, 10**6)
     assert any("texts themselves are not kept" in doubt for doubt in found.doubts)
     assert "texts" not in format_of_texts.FORMAT.parts(CONTENT, found, 10**6)
+
+
+def test_a_column_of_dates_is_a_label_however_many_there_are():
+    lines = [f"2024-0{n + 1}-01,{row}" for n, row in enumerate(ROWS)]
+    found = load_file("\n".join(["day,post", *lines]).encode())
+    assert found.labels["day"].tolist() == [line[:10] for line in lines]
+    assert found.observations[0] == "observation 1"

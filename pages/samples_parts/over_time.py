@@ -38,16 +38,14 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
     # Of periods with hardly any observations a mean says little.
     usual = np.flatnonzero(found.counts >= np.median(found.counts) / 2)
     means = found.mean[:, usual]
-    r = int(np.argmax(np.ptp(means, axis=1)))
+    r = int(np.argmax(np.ptp(means, axis=1))) if chosen is None else chosen
     low, high = sorted((usual[means[r].argmin()], usual[means[r].argmax()]))
-    told = [
-        f"{percent(found.mean[r, p])} ± {100 * found.error[r, p]:.1f} in {_period(found, p)}"
-        for p in (low, high)
-    ]
+    first, last = (_said(found, r, p) for p in (low, high))
+    most = "most, " if chosen is None else ""
     view.chart(
         period_lines(found, label, called, chosen),
-        f"Component {names[r]} changes most, from {told[0]} to {told[1]}. Bands are one standard "
-        "error of the mean.",
+        f"Component {names[r]} changes {most}from {first} to {last}. Bands are one standard error "
+        "of the mean.",
         name="over_time",
         origin=look.origin,
         table=pd.DataFrame(found.mean.T, columns=names).assign(
@@ -65,8 +63,11 @@ def _periods(kept_under: str, row: int, first: int, label: str, _look: Lens) -> 
     return period_shares(sample_shares(A[1], W[1]), dates)
 
 
-def _period(found: PeriodShares, p: int) -> str:
-    """How a period is called: 1990s, 1994, 1994-05 or 1994-05-17."""
+def _said(found: PeriodShares, r: int, p: int) -> str:
+    """A mean share, its standard error where there are two observations, and the period."""
+    error = found.error[r, p]
+    about = f" ± {100 * error:.1f}" if np.isfinite(error) else ""
     day = str(found.periods[p])
     ends = {"day": day, "month": day[:7], "year": day[:4], "decade": f"the {day[:4]}s"}
-    return ends.get(found.unit, f"the century from {day[:4]}")
+    period = ends.get(found.unit, f"the century from {day[:4]}")
+    return f"{percent(found.mean[r, p])}{about} in {period}"

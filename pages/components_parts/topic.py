@@ -65,7 +65,7 @@ def _coherence(look: Lens, rows: np.ndarray, names: list[str], relevance: float)
     table.insert(1, "mean", np.nanmean(found, axis=1).round(3))
     view.table(table, "Coherence of the topics")
     st.caption(
-        f"NPMI of each two of the {COHERENT} most relevant words of a topic (λ = {relevance:g}), "
+        f"NPMI of each two of the {COHERENT:d} most relevant words of a topic (λ = {relevance:g}), "
         "by the documents of these data that hold both: 0 is chance, 1 always together."
     )
 

@@ -14,7 +14,7 @@ from bnmf_core.core.names import numbered, percent
 from bnmf_core.numerics.matrix import dense
 from pages.frame import view
 from pages.frame.lens import Lens
-from pages.frame.words import JOINER, plain
+from pages.frame.words import plain
 from pages.samples_parts.grouping import Grouping
 
 # Texts that are shown, words of the topic that are marked, letters of a label; words of a text.
@@ -40,14 +40,16 @@ def _texts(look: Lens, found: Grouping, called: list[str], chosen: int | None) -
             f"{MARKED} most relevant words are marked. Very short texts are left out.{hint}"
         )
     )
-    lines = []
-    for n in typical_samples(found.A, found.W, TEXTS)[r]:
-        labels = [str(values[n])[:LABEL] for values in dataset.labels.values()]
-        head = " · ".join(filter(None, [dataset.observations[n], *labels]))
-        pieces = _pieces(dataset, int(n), words)
-        share = plain(percent(found.shares[r, n]))
-        lines.append(f"**{share}** {plain(head)}  \n:small[{marked(pieces)}]")
-    st.markdown("\n\n".join(lines))
+    first, shares = typical_samples(found.A, found.W, TEXTS)[r], found.shares[r]
+    st.markdown("\n\n".join(_entry(dataset, int(n), shares[n], words) for n in first))
+
+
+def _entry(dataset: Dataset, n: int, share: float, words: set[str]) -> str:
+    """A text as Markdown: its share, name and labels above its excerpt."""
+    labels = [str(values[n])[:LABEL] for values in dataset.labels.values()]
+    head = " · ".join(filter(None, [dataset.observations[n], *labels]))
+    pieces = _pieces(dataset, n, words)
+    return f"**{plain(percent(share))}** {plain(head)}  \n:small[{marked(pieces)}]"
 
 
 def _pieces(dataset: Dataset, n: int, words: set[str]) -> list[tuple[str, bool]]:
@@ -64,6 +66,6 @@ def marked(pieces: Sequence[tuple[str, bool]]) -> str:
 
     A character that is not seen stands between them, so that no two make markup together.
     """
-    return JOINER.join(
-        f":orange-background[{plain(piece)}]" if mark else plain(piece) for piece, mark in pieces
+    return "\N{WORD JOINER}".join(
+        [f":orange-background[{plain(one)}]" if mark else plain(one) for one, mark in pieces]
     )

@@ -66,7 +66,7 @@ def _coherence(look: Lens, rows: np.ndarray, names: list[str], relevance: float)
     view.table(table, "Coherence of the topics")
     st.caption(
         f"NPMI of each two of the {COHERENT:d} most relevant words of a topic (λ = {relevance:g}), "
-        "by the documents of these data that hold both: 0 is chance, 1 always together."
+        "counted in these documents. 0 is chance, 1 is always together."
     )
 
 

@@ -4,6 +4,41 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "coherence: pairs that never meet count as chance",
+        "compare/coherence.py",
+        "npmi[together == 0] = -1.0",
+        "npmi[together == 0] = 0.0",
+        "tests/compare/test_coherence.py",
+    ),
+    Mutant(
+        "classes: a class is among the others",
+        "compare/classes.py",
+        "outside = (sums.sum(axis=-1, keepdims=True) - sums) / others",
+        "outside = sums.sum(axis=-1, keepdims=True) / others",
+        "tests/compare/test_classes.py",
+    ),
+    Mutant(
+        "classes: standard deviations instead of standard errors",
+        "compare/classes.py",
+        "np.sqrt(squares / (counts - 1) / counts)",
+        "np.sqrt(squares / (counts - 1))",
+        "tests/compare/test_classes.py",
+    ),
+    Mutant(
+        "topics: words are not divided by the fit",
+        "compare/topics.py",
+        "ratio = np.divide(dense(X[features]), fit, out=np.zeros(fit.shape), where=fit > 0)",
+        "ratio = np.divide(dense(X[features]), 1.0, out=np.zeros(fit.shape), where=fit > 0)",
+        "tests/compare/test_topics.py",
+    ),
+    Mutant(
+        "excerpts: the last words of a topic instead of most of them",
+        "compare/excerpts.py",
+        "starts[inside.argmax()]",
+        "starts[-1]",
+        "tests/compare/test_excerpts.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",

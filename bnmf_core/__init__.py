@@ -17,6 +17,7 @@ _HOME = {
     "algorithms": "registry",
     "align": "compare.alignment",
     "boolean_tiles": "boolean.generator",
+    "coherence": "compare.coherence",
     "component_stability": "compare.alignment",
     "conclusions": "compare.conclusions",
     "connections": "compare.islands",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.boolean.thresholds import threshold_curve as threshold_curve
     from bnmf_core.compare.alignment import align as align
     from bnmf_core.compare.alignment import component_stability as component_stability
+    from bnmf_core.compare.coherence import coherence as coherence
     from bnmf_core.compare.conclusions import conclusions as conclusions
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.displacement import displace as displace

@@ -11,6 +11,7 @@ from pages.components_parts import (
     regions,
     spectra,
     stability,
+    topic,
     words,
 )
 from pages.frame import focusing, guard, panel
@@ -64,6 +65,7 @@ elif dataset.image_shape is None:
     words.show(look, rows, names, asked)
     bases.show(look, rows, names, "bases", difference, found.posterior)
     words.key_terms_of(look, rows, asked)
+    topic.show(look, rows, names, asked, chosen)
 elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:

@@ -10,7 +10,7 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
-from pages.samples_parts import beside, exposures, grouping, usages
+from pages.samples_parts import beside, by_class, exposures, grouping, over_time, texts, usages
 
 guard.enter("samples")
 look = panel.look()
@@ -61,5 +61,9 @@ with left:
 with right:
     beside.consensus(look, found)
 grouping.unsteady(look, found, called)
+texts.show(look, found, called, chosen)
+if labels:
+    by_class.show(look, int(rows[0]), called, link.get("label"))
+    over_time.show(look, int(rows[0]), called, link.get("label"), chosen)
 if classes is not None:
     usages.show(look, found, classes, chosen or 0, called)

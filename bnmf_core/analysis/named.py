@@ -1,6 +1,6 @@
 """Names that people have given, found again: in other runs, at other numbers of components."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,8 @@ import numpy as np
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
+from bnmf_core.compare.topics import topic_names
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.lazy import lazy
 from bnmf_core.store.notes import COMPONENT, MODE, Note
@@ -20,9 +22,19 @@ LIMIT = SAME_MODE
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """What has a name among components and modes; ``notes`` are those on the data."""
+    """What has a name among components and modes.
+
+    notes : those on the data. words : the D features, where these are words: they name topics that
+    nobody has named.
+    """
 
     notes: tuple[Note, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def on(cls, dataset: Dataset, notes: Iterable[Note] = ()) -> "Named":
+        """The names on these data: given in notes, or by words."""
+        return cls(tuple(notes), dataset.features if dataset.of_words else ())
 
     def of_components(self, A: np.ndarray) -> list[Note | None]:
         """For every component of a basis (D, R) the note that was made on it or on one like it.
@@ -61,8 +73,10 @@ class Named:
         return [self.of_components(basis) for basis in A], near
 
     def components(self, A: np.ndarray) -> list[str]:
-        """What every component of a basis (D, R) is called, "" where nobody has said."""
-        return [note.name if note else "" for note in self.of_components(A)]
+        """What every component of a basis (D, R) is called, "" where nothing names it."""
+        words = topic_names(A, self.words) if self.words else [""] * A.shape[1]
+        notes = self.of_components(A)
+        return [note.name if note else word for note, word in zip(notes, words, strict=True)]
 
     def modes(self, comparison: Comparison, modes: Modes) -> list[str]:
         """What every mode is called: its number, and the name it was given."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
 from bnmf_core.cli import arguments, beside
 from bnmf_core.cli.output import Commands, Output
@@ -144,7 +145,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         if interrupted.is_set():
             return "cancelled"
     threshold = structure.suggested_threshold(comparison, METRIC)
-    answer = Answer(comparison, METRIC, structure.modes_at(comparison, METRIC, threshold))
+    modes = structure.modes_at(comparison, METRIC, threshold)
+    answer = Answer(comparison, METRIC, modes, named=Named.on(dataset))
     findings = answer.findings
     written = _written(options, answer)
     chosen = answer.modes.representative[:1]

@@ -83,7 +83,7 @@ def _write(
         threshold = structure.suggested_threshold(comparison, metric)
     modes = structure.modes_at(comparison, metric, threshold)
     output.damaged(health.of_names(store, comparison.runs[0].dataset))
-    named = Named(tuple(store.notes.of(comparison.runs[0].dataset)))
+    named = Named.on(comparison.dataset, store.notes.of(comparison.runs[0].dataset))
     answer = Answer(comparison, metric, modes, named=named)
     write(options.output, answer)
     size = options.output.stat().st_size

@@ -81,27 +81,10 @@ def prevalence(shares: np.ndarray) -> np.ndarray:
     return np.asarray(shares.sum(axis=-1) / held[..., None])
 
 
-def class_means(shares: np.ndarray, classes: Sequence[str]) -> dict[str, np.ndarray]:
-    """Mean share (…, R) of each component over the observations of each class.
-
-    shares : (…, R, N) of :func:`sample_shares`. classes : N words; "" is no class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bnmf_core.compare.samples import class_means
-    >>> found = class_means(np.array([[0.2, 0.4, 1.0], [0.8, 0.6, 0.0]]), ["B", "B", "T"])
-    >>> {name: means.round(2).tolist() for name, means in found.items()}
-    {'B': [0.3, 0.7], 'T': [1.0, 0.0]}
-    """
-    of = np.asarray(classes)
-    return {str(one): shares[..., of == one].mean(axis=-1) for one in np.unique(of) if one}
-
-
 def usage_said(means: Mapping[str, np.ndarray], component: int, modes: Sequence[str]) -> str:
     """In which class a component is largest, and whether that depends on the mode; a sentence.
 
-    means : of :func:`class_means`, each (K, R) of K modes with matched components.
+    means : class → (K, R) mean shares in K modes with matched components.
     """
     names, table = list(means), np.array([of[:, component] for of in means.values()])
     order = np.argsort(-table[:, 0], kind="stable")
@@ -170,9 +153,10 @@ def group_changes(first: np.ndarray, second: np.ndarray, rank: int) -> np.ndarra
 def typical_samples(A: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
     """(R, most) observations with the largest shares of each component, the largest first.
 
-    Of those whose column of AW sums to at least half of the median: of nearly nothing, a large
-    share says little. A (D, R), W (R, N).
+    Of equal shares the one with the larger column of AW comes first. Only those count whose column
+    sums to at least half of the median: of nearly nothing, a large share says little.
+    A (D, R), W (R, N).
     """
     shares, amount = sample_shares(A, W), A.sum(axis=0) @ W
     score = shares - (amount < FAINT * np.median(amount))
-    return np.argsort(-score, axis=1, kind="stable")[:, :most]
+    return np.lexsort((np.broadcast_to(-amount, score.shape), -score), axis=1)[:, :most]

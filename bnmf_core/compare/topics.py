@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
+from bnmf_core.numerics.matrix import Matrix, dense
 
 
 def relevance_scores(
@@ -59,16 +60,28 @@ def relevance_scores(
     return scores - (1.0 - relevance) * usual
 
 
-# More features than this are many.
-MANY = 200
+# By which features name a component, and are listed at first: Sievert & Shirley (2014) found that
+# topics are recognised best at it.
+RELEVANCE = 0.6
+# Words that name a topic.
+NAMING = 2
 
 
-def naming_relevance(A: np.ndarray) -> float:
-    """The relevance by which features name the components of A (D, R): 0.6 where they are many.
+def topic_names(A: np.ndarray, features: Sequence[str]) -> list[str]:
+    """The two most relevant words of each component of a basis (D, R), as one name.
 
-    Sievert & Shirley (2014) found 0.6 best for topics; few features are ranked by their loading.
+    They are the first of :func:`top_words` at the relevance 0.6; "" for a
+    component of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.topics import topic_names
+    >>> topic_names(np.array([[5.0, 0.0], [1.0, 1.0], [0.0, 7.0]]), ["moon", "and", "goal"])
+    ['moon, and', 'goal, and']
     """
-    return 0.6 if A.shape[0] > MANY and A.shape[1] > 1 else 1.0
+    found = top_words(A, features, NAMING, RELEVANCE)
+    return [", ".join(word for word in some if word) for some in found]
 
 
 def top_indices(
@@ -107,6 +120,30 @@ def top_words(
            ['goal', 'and']], dtype='<U4')
     """
     return _words(top_indices(A, count, relevance, background), _names(features, A))
+
+
+def attributed(A: np.ndarray, W: np.ndarray, X: Matrix, features: np.ndarray) -> np.ndarray:
+    """How much of the row sums of X each component accounts for: (K, R), of K features.
+
+    Σ_n x_dn a_dr w_rn / (AW)_dn: each entry is divided as the fit divides it, which is expected
+    under Poisson noise (Cemgil 2009). Rows sum to those of X, less entries where the fit is 0.
+
+    Parameters
+    ----------
+    A : (D, R). W : (R, N). X : (D, N). features : (K,) rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.topics import attributed
+    >>> A, W, X = np.array([[1.0, 3.0], [2.0, 0.0]]), np.ones((2, 2)), np.array([[4, 8], [5, 0]])
+    >>> attributed(A, W, X, np.array([0, 1]))
+    array([[3., 9.],
+           [5., 0.]])
+    """
+    fit = A[features] @ W
+    ratio = np.divide(dense(X[features]), fit, out=np.zeros(fit.shape), where=fit > 0)
+    return np.asarray(A[features] * (ratio @ W.T))
 
 
 def aligned_words(

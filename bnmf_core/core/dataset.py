@@ -15,6 +15,7 @@ from bnmf_core.core.axis import Axis, axis_of
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.core.plain import Value
+from bnmf_core.core.texts import Texts
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
@@ -25,6 +26,8 @@ MatrixT = TypeVar("MatrixT", bound=Matrix)
 Words: TypeAlias = Sequence[Value] | np.ndarray
 # Of the name for features, which stands in sentences and headings.
 LONGEST_NOUN = 24
+# Such features are words, and components of them topics.
+TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
 # Empty rows or columns that are named.
 MOST_NAMED = 3
 Given: TypeAlias = ArrayLike | Matrix | sparse.sparray | sparse.spmatrix
@@ -41,6 +44,7 @@ class Parts(TypedDict, total=False):
     mask: np.ndarray
     image_shape: tuple[int, int]
     map_shape: tuple[int, int]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Dataset:
     features_are : what features are called, in the plural ("words", "genes", …); "" where unknown.
     source : origin and licence in a sentence.
     truth : exact factorizations that are known, for generated data.
+    texts : the N texts that X was counted from; None where they are not kept.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class Dataset:
     features_are: str = ""
     map_shape: tuple[int, int] | None = None
     descriptions: Mapping[str, np.ndarray] = field(default_factory=dict)
+    texts: Texts | None = None
 
     @classmethod
     def from_array(
@@ -119,6 +125,7 @@ class Dataset:
         features_are: str = "",
         map_shape: tuple[int, int] | None = None,
         descriptions: Mapping[str, Words] | None = None,
+        texts: Sequence[str] | None = None,
     ) -> "Dataset":
         """Check and wrap a matrix X (D, N), dense or scipy sparse; X itself is never changed.
 
@@ -146,6 +153,8 @@ class Dataset:
             labels = {"label": labels}
         _check_pixels(image_shape, D, "features")
         _check_pixels(map_shape, N, "observations")
+        if texts is not None and len(texts) != N:
+            raise DataError(f"{len(texts):,} texts were given for {N:,} observations.")
         _check_cells(checked, of_rows, of_columns)
         return cls(
             X=_read_only(checked),
@@ -164,6 +173,7 @@ class Dataset:
             source=source,
             truth=tuple(truth),
             features_are=clean_name(features_are, LONGEST_NOUN),
+            texts=None if texts is None else Texts.of(texts),
         )
 
     @property
@@ -200,6 +210,11 @@ class Dataset:
     def feature_noun(self) -> str:
         """What features are called in a sentence, in the plural."""
         return self.features_are or ("pixels" if self.image_shape else "features")
+
+    @property
+    def of_words(self) -> bool:
+        """Whether features are words: by what they are called, which the user may change."""
+        return self.feature_noun.lower() in TEXT_NOUNS
 
     @cached_property
     def named(self) -> bool:
@@ -287,6 +302,7 @@ class Dataset:
             (self.features, self.observations),
             [(key, self.labels[key].tolist()) for key in sorted(self.labels)],
             [truth.name for truth in self.truth],
+            *((list(self.texts),) if self.texts is not None else ()),
         )
         digest.update(repr(words).encode())
         if not is_sparse(self.X):  # as it lies in memory, a block at a time
@@ -369,6 +385,7 @@ class Dataset:
             hidden=None if hidden is None else _read_only(hidden),
             truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
             map_shape=self.map_shape if np.array_equal(index, np.arange(self.N)) else None,
+            texts=None if self.texts is None else self.texts.chosen(index),
         )
 
 

@@ -26,6 +26,8 @@ WORKS = {
     "Society B 57(1), 289–300, 1995.",
     "Borgen & Kowalski 1985": "O. S. Borgen and B. R. Kowalski: An Extension of the Multivariate "
     "Component-Resolution Method to Three Components, Analytica Chimica Acta 174, 1–26, 1985.",
+    "Bouma 2009": "G. Bouma: Normalized (Pointwise) Mutual Information in Collocation Extraction, "
+    "Proceedings of the Biennial GSCL Conference, 31–40, 2009.",
     "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "
     "Head Start for Nonnegative Matrix Factorization, Pattern Recognition 41(4), 1350–1362, 2008.",
     "Cemgil 2009": "A. T. Cemgil: Bayesian Inference for Nonnegative Matrix Factorisation Models, "
@@ -90,9 +92,15 @@ WORKS = {
     "7(1), 110–120, 1997.",
     "Rukat, Holmes, Titsias & Yau 2017": "T. Rukat, C. C. Holmes, M. K. Titsias and C. Yau: "
     "Bayesian Boolean Matrix Factorisation, International Conference on Machine Learning, 2017.",
+    "Röder, Both & Hinneburg 2015": "M. Röder, A. Both and A. Hinneburg: Exploring the Space of "
+    "Topic Coherence Measures, ACM International Conference on Web Search and Data Mining, "
+    "399–408, 2015.",
     "Schmidt, Winther & Hansen 2009": "M. N. Schmidt, O. Winther and L. K. Hansen: Bayesian "
     "Non-negative Matrix Factorization, Independent Component Analysis and Signal Separation, "
     "540–547, 2009.",
+    "Sievert & Shirley 2014": "C. Sievert and K. Shirley: LDAvis: A Method for Visualizing and "
+    "Interpreting Topics, Workshop on Interactive Language Learning, Visualization, and "
+    "Interfaces, 63–70, 2014.",
     "Tauler 2001": "R. Tauler: Calculation of Maximum and Minimum Band Boundaries of Feasible "
     "Solutions for Species Profiles Obtained by Multivariate Curve Resolution, Journal of "
     "Chemometrics 15(8), 627–646, 2001.",

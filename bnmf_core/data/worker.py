@@ -162,6 +162,7 @@ def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
         "descriptions": _texts(parts.get("descriptions", {})),
         "image_shape": parts.get("image_shape"),
         "map_shape": parts.get("map_shape"),
+        "texts": None if (texts := parts.get("texts")) is None else list(texts),
     }
 
 

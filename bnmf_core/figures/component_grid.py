@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.compare.alignment import NO_COUNTERPART
 from bnmf_core.compare.modes import SAME_MODE
-from bnmf_core.compare.topics import aligned_words
+from bnmf_core.compare.topics import RELEVANCE, aligned_words
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.components import Profile, details, draw_profiles, has_profiles, pictures
 from bnmf_core.figures.gallery import FRAME, shares
@@ -38,8 +38,8 @@ SCALE = 34
 BESIDE, ABOVE, NAMED_ABOVE, FOOT = 0.06, 0.06, 0.18, 0.78
 # Pixels below the rows, and with a key to what colours are.
 BELOW, KEY = 6, 26
-# Names in a cell, how relevant they are, and letters of one where components are few.
-NAMED, RELEVANCE, LONGEST = 5, 0.6, 22
+# Names in a cell, and letters of one where components are few.
+NAMED, LONGEST = 5, 22
 # How full a circle is: the verdict on a component.
 MARKS = {"determined": "●", "provisional": "◐", "ambiguous": "○"}
 # Components beside whose mark the word has room.

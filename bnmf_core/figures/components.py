@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bnmf_core.compare.topics import naming_relevance, top_indices
+from bnmf_core.compare.topics import RELEVANCE, top_indices
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
@@ -80,7 +80,7 @@ def pictures(
 
 
 def _strongest(A: np.ndarray) -> list[np.ndarray]:
-    return [found[found >= 0] for found in top_indices(A, TOLD, naming_relevance(A))]
+    return [found[found >= 0] for found in top_indices(A, TOLD, RELEVANCE)]
 
 
 def _bar(dataset: Dataset, strong: np.ndarray, parts: np.ndarray) -> list[str]:

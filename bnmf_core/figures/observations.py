@@ -30,7 +30,6 @@ TABLE_HEIGHT, ROW, NAMES = HEIGHT - 36, 34, 130
 STRONGEST, LABELS = 8, 2
 # Bars of features whose scales differ by more than this cannot be compared.
 COMPARABLE = 100.0
-TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
 MOST_TICKS = 24
 
 
@@ -40,7 +39,7 @@ def kind_of(dataset: Dataset) -> str:
         kind = IMAGES
     elif dataset.map_shape is not None:
         kind = MAP
-    elif dataset.feature_noun.lower() in TEXT_NOUNS:
+    elif dataset.of_words:
         kind = WORDS
     elif dataset.named and only_yes_and_no(stored(dataset.X)):
         kind = TABLE

@@ -25,6 +25,8 @@ MOST_COLUMNS = 400
 # Of more observations than this names do not fit; of more classes none are drawn.
 MOST_NAMED = 40
 MOST_CLASSES = 20
+# Of more classes only every second one has its name beside it.
+MOST_BESIDE = 12
 EDGE = "#FFFFFF"
 # Weights above this quantile of their component are as dark as it.
 BRIGHTEST = 0.995
@@ -125,7 +127,8 @@ def sample_strips(
             showscale=False,
             xaxis="x",
             yaxis="y3",
-            hovertemplate="%{z:.0%} of these<extra></extra>",
+            hovertext=[[safe(word)] * (edges.size - 1) for word in words],
+            hovertemplate="%{hovertext}: %{z:.0%} of these<extra></extra>",
         )
     places = _places(3 if words else 2)
     top, middle, *last = places
@@ -151,7 +154,10 @@ def sample_strips(
             yaxis3={
                 "domain": last[0],
                 "tickvals": list(range(len(words))),
-                "ticktext": [safe(word, 18) for word in words],
+                "ticktext": [
+                    "" if len(words) > MOST_BESIDE and row % 2 else safe(word, 18)
+                    for row, word in enumerate(words)
+                ],
                 "autorange": "reversed",
                 "showgrid": False,
             }

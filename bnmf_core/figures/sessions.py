@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.analysis.sessions import Session
-from bnmf_core.compare.topics import naming_relevance, top_words
+from bnmf_core.compare.topics import RELEVANCE, top_words
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.components import Profile, draw_profiles, has_profiles, pictures
 from bnmf_core.figures.gallery import shares
@@ -381,7 +381,7 @@ def _across(count: int, image_shape: tuple[int, int] | None, pixels: float) -> i
 def _words(A: np.ndarray, count: int, dataset: Dataset, pixels: float) -> list[str]:
     """A line for each of the first components: its strongest features, as many as have room."""
     lines = []
-    for r, words in enumerate(top_words(A, dataset.features, NAMED, naming_relevance(A))[:count]):
+    for r, words in enumerate(top_words(A, dataset.features, NAMED, RELEVANCE)[:count]):
         told: list[str] = []
         room = pixels / LETTER - 3
         for word in map(str, words):

@@ -13,7 +13,7 @@ from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import component_angles, component_stability, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
-from bnmf_core.compare.topics import naming_relevance, top_words
+from bnmf_core.compare.topics import topic_names
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import no_more, numbered
 from bnmf_core.findings.facts import Fact, fact
@@ -186,8 +186,5 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
         ]
     if dataset.image_shape is not None or not dataset.named:
         return numbers
-    words = top_words(A, dataset.features, count=2, relevance=naming_relevance(A))
-    return [
-        f"{number} ({', '.join(word for word in some if word)})"
-        for number, some in zip(numbers, words, strict=True)
-    ]
+    words = topic_names(A, dataset.features)
+    return [f"{number} ({some})" for number, some in zip(numbers, words, strict=True)]

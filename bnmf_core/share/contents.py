@@ -31,7 +31,7 @@ from bnmf_core.share.archive import ANALYSES, DATA, NOTES, RUNS, signature
 from bnmf_core.share.schema import Entry
 from bnmf_core.share.unpacking import ANEW, REMEDY, Source, reason_of, unpack
 from bnmf_core.store import files, folders, notes, records
-from bnmf_core.store.datasets import META, read_dataset
+from bnmf_core.store.datasets import META, TEXTS, read_dataset
 from bnmf_core.store.notes import Note
 from bnmf_core.store.records import RunRecord
 
@@ -141,7 +141,8 @@ def _other_said(what: str, aside: Path, remedy: str = ANEW) -> Iterator[None]:
 def _dataset(folder: Path) -> Dataset:
     """The data, made anew of what is in a folder; its hash says whether they are the same."""
     _check_stored(folder / "arrays.npz")
-    schema.converted(files.read_json(folder / META), schema.Data, META)
+    if schema.converted(files.read_json(folder / META), schema.Data, META).texts:
+        _check_stored(folder / TEXTS)
     found = read_dataset(folder)
     if is_sparse(found.X):
         found.X.check_format(full_check=True)
@@ -166,6 +167,7 @@ def _dataset(folder: Path) -> Dataset:
         truth=found.truth,
         features_are=found.features_are,
         descriptions=found.descriptions,
+        texts=found.texts,
     )
     if found.hidden is not None:
         hidden = np.asarray(found.hidden)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.named import Named
-from bnmf_core.compare.topics import naming_relevance
+from bnmf_core.compare.topics import RELEVANCE
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import no_formula, numbered
 from bnmf_core.core.particles import Particles, write_datatree
@@ -100,9 +100,7 @@ def _activities(run: Exported, file: BinaryIO) -> None:
 def _gmt(run: Exported, file: BinaryIO) -> None:
     """The strongest features of each component of the factorization that fits best."""
     A = np.asarray(run.particles.A[[int(np.argmin(run.particles.error))]], dtype=np.float64)
-    lists = gene_lists(
-        run.dataset, A, ["best fit"], numbered([], A.shape[2]), LISTED, naming_relevance(A[0])
-    )
+    lists = gene_lists(run.dataset, A, ["best fit"], numbered([], A.shape[2]), LISTED, RELEVANCE)
     file.write(gmt(lists, run.dataset.name))
 
 
@@ -172,6 +170,6 @@ def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
     dataset = store.dataset(record.dataset)
     if record.spec.holdout:
         dataset = dataset.columns(split(dataset, record.spec.holdout)[0])
-    named = Named(tuple(store.notes.of(record.dataset)))
+    named = Named.on(dataset, store.notes.of(record.dataset))
     FORMATS[ending].write(Exported(particles, dataset, named), file)
     return particles.M

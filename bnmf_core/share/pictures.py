@@ -18,7 +18,7 @@ from bnmf_core.analysis.mode_table import share_by_run
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
-from bnmf_core.compare.topics import aligned_words
+from bnmf_core.compare.topics import RELEVANCE, aligned_words
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import listed, numbered
 from bnmf_core.figures import bases
@@ -39,7 +39,6 @@ from bnmf_core.share.naming import styles_of, styles_of_groups
 
 # Modes whose components are drawn, words of a component, labels whose scores are drawn.
 MODES, WORDS, LABELS = 4, 10, 3
-RELEVANCE = 0.6
 ON_MAP = (
     "Each point is one whole factorization; near points are alike. Circles with numbers mark each "
     "mode's most typical one."

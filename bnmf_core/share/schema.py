@@ -20,7 +20,8 @@ LARGEST = sys.float_info.max
 LONGEST = 2000
 # A file of an archive; a name that is none of these is never written.
 MEMBER = (
-    r"^(dataset/(meta\.json|X\.npy|arrays\.npz)|notes/[0-9a-f]{8}\.npz|report\.html|repeat\.py"
+    r"^(dataset/(meta\.json|X\.npy|arrays\.npz|texts\.npz)|notes/[0-9a-f]{8}\.npz"
+    r"|report\.html|repeat\.py"
     r"|runs/[0-9a-f]{8}/particles(\.json|/[A-Za-z0-9_-]{1,100}\.npy)"
     r"|analyses/[0-9a-f]{12}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}){1,4})\Z"
 )
@@ -140,6 +141,7 @@ class Data(Struct):
     features_are: Text
     source: Text
     descriptions: Annotated[list[Text], Meta(max_length=10_000)] = []
+    texts: bool = False
 
 
 class Told(Struct, forbid_unknown_fields=True):

@@ -1,5 +1,9 @@
 """Datasets on disk: one folder each, named by the content's hash."""
 
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +12,11 @@ from scipy import sparse
 
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import DamagedError, StoreError
+from bnmf_core.core.texts import MOST_BYTES, Texts
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
-META = "meta.json"
+META, TEXTS = "meta.json", "texts.npz"
 # Bytes of X that are read within about a second.
 SOON_READ = 2_000_000_000
 
@@ -38,6 +43,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     files.write_arrays(folder / "arrays.npz", arrays)
+    if dataset.texts is not None:
+        _write_texts(folder / TEXTS, dataset.texts)
     meta = {
         "name": dataset.name,
         "shape": dataset.X.shape,
@@ -50,6 +57,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "unit": dataset.unit,
         "features_are": dataset.features_are,
         "source": dataset.source,
+        "texts": dataset.texts is not None,
         "missing": dataset.missing,
         "stored_entries": dataset.stored_entries,
         # The other arrays have theirs, as NPZ files do.
@@ -101,6 +109,14 @@ def read_dataset(folder: Path) -> Dataset:
                 Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
                 for i, name in enumerate(meta["truth"])
             ),
+            # Data of before this version have none.
+            texts=Texts(
+                partial(read_texts, folder / TEXTS),
+                np.arange(meta["shape"][1]),
+                partial(_read_counts, folder / TEXTS),
+            )
+            if meta.get("texts")
+            else None,
         )
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise _damaged(meta, error) from error
@@ -122,7 +138,7 @@ def is_kept(folder: Path) -> bool:
 
 
 def verify(folder: Path) -> None:
-    """Hold a dense X of any size against what was written.
+    """Hold a dense X of any size, and texts, against what was written.
 
     Raises
     ------
@@ -136,6 +152,57 @@ def verify(folder: Path) -> None:
         except StoreError as error:
             raise _damaged(meta, error) from error
         _verify(X, meta)
+    if meta.get("texts"):
+        read_texts(folder / TEXTS)
+
+
+def _write_texts(path: Path, texts: Texts) -> None:
+    """Texts, and in how many of them each word stands, which takes seconds to count."""
+    words = texts.documents()
+    arrays = {"documents": np.array(list(words.values()), dtype=np.int64)}
+    files.write_arrays(path, arrays | _packed("texts", texts) | _packed("words", list(words)))
+
+
+def _packed(name: str, held: Sequence[str]) -> dict[str, np.ndarray]:
+    """Packed by us: arrays of a store are not, so that none can swell when it is read."""
+    pieces = [text.encode() for text in held]
+    packed = np.frombuffer(zlib.compress(b"".join(pieces)), np.uint8)
+    return {name: packed, f"{name}_lengths": np.array([len(one) for one in pieces], np.int64)}
+
+
+# Those of the data that are looked at; a page asks for a few at a time.
+@lru_cache(maxsize=2)
+def read_texts(path: Path) -> tuple[str, ...]:
+    """All texts of a stored dataset.
+
+    Raises
+    ------
+    DamagedError
+        When the file is missing or damaged, or holds more than may be kept.
+    """
+    return _unpacked(path, "texts")[0]
+
+
+def _read_counts(path: Path) -> dict[str, int]:
+    words, documents = _unpacked(path, "words")
+    return dict(zip(words, documents.tolist(), strict=True))
+
+
+def _unpacked(path: Path, name: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """What :func:`_packed` made, and the numbers of documents."""
+    try:
+        arrays = files.read_arrays(path)
+        whole = zlib.decompressobj().decompress(arrays[name].tobytes(), MOST_BYTES + 1)
+        ends = list(accumulate(arrays[f"{name}_lengths"].tolist(), initial=0))
+        if len(whole) != ends[-1] or len(whole) > MOST_BYTES:
+            raise ValueError("it is not as long as it says")
+        found = tuple(whole[begin:end].decode() for begin, end in pairwise(ends))
+        return found, arrays["documents"]
+    except (StoreError, KeyError, TypeError, ValueError, zlib.error) as error:
+        raise DamagedError(
+            "The texts of these data are damaged on the disk. Import the data again from their "
+            "file."
+        ) from error
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

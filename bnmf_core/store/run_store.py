@@ -94,7 +94,8 @@ class RunStore:
         """
         folder = self.root / "datasets" / dataset.hash
         if not is_kept(folder):
-            self.check_room(8 * dataset.stored_entries)
+            of_texts = sum(map(len, dataset.texts or ()))
+            self.check_room(8 * dataset.stored_entries + of_texts)
             write_dataset(folder, dataset)
         self.database.write(*self.insertion(dataset))
         return dataset.hash

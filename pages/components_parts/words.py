@@ -9,7 +9,7 @@ import streamlit as st
 
 from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
 from bnmf_core.compare.samples import prevalence, sample_shares
-from bnmf_core.compare.topics import aligned_words, key_term_counts
+from bnmf_core.compare.topics import RELEVANCE, aligned_words, key_term_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import clean_name, numbered, percent
 from bnmf_core.figures.components import key_terms
@@ -17,6 +17,8 @@ from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain
 
+# What both ends of the scale of relevance mean.
+ENDS = "λ = 0: words that are rare elsewhere; λ = 1: the most frequent words."
 # Of a feature in a table; the whole name is in its download.
 LONGEST_NAME = 32
 
@@ -37,7 +39,7 @@ def ask(dataset: Dataset) -> Asked:
     title = plain(capital(dataset.feature_noun))
     count = st.number_input(f"{title} per component", 3, 30, 10, key="components_words")
     if link.get("relevance") is None:
-        link.put("relevance", 0.6)
+        link.put("relevance", RELEVANCE)
     st.slider(
         "Relevance",
         0.0,
@@ -47,6 +49,7 @@ def ask(dataset: Dataset) -> Asked:
         help=f"1 ranks {noun} by how much of the part they are; towards 0, by how much more they "
         "are of it than of the parts on average (relevance, Sievert & Shirley 2014).",
     )
+    st.caption(plain(ENDS.replace("words", dataset.feature_noun)))
     link.share("relevance")
     return Asked(int(count), float(link.get("relevance")))
 
@@ -70,7 +73,8 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     for component, part in found.groupby("component"):
         heading = f"{numbered(called)[component]} · prevalence {percent(common[0, component])}"
         _component(heading, part, names, angles[:, component], asked.count, dataset)
-    st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.")
+    topics = f" Names of topics are the first words at {RELEVANCE:g}." if dataset.of_words else ""
+    st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.{topics}")
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]

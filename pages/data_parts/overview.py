@@ -14,7 +14,7 @@ from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
 from bnmf_core.numerics.matrix import only_yes_and_no, stored
 from bnmf_core.store import files
-from pages.data_parts import seen, yes_no
+from pages.data_parts import seen, vocabulary, yes_no
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
@@ -62,6 +62,7 @@ def show(dataset_id: str) -> None:
     with right:
         if dataset.missing:
             _missing(dataset)
+        vocabulary.ask(dataset_id, dataset, _change)
         _hide(dataset)
         yes_no.ask(dataset, _change)
         on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."

@@ -133,7 +133,7 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     modes = _modes(analysis.kept_under, metric, threshold, analysis)
     if damaged := store().notes.damaged(analysis.runs[0].dataset):
         st.caption(plain(damaged))
-    named = Named(tuple(store().notes.of(analysis.runs[0].dataset)))
+    named = Named.on(analysis.dataset, store().notes.of(analysis.runs[0].dataset))
     names = named.modes(analysis, modes)
     focus, focus_name = focusing.ask(modes, names)
     return Lens(analysis, metric, modes, focus, focus_name, names, passing, named)

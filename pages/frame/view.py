@@ -172,6 +172,15 @@ def is_open(fold: Any) -> bool:
     return bool(fold.open)
 
 
+@st.fragment
+def fold(title: str, key: str, draw: Callable[[], None]) -> None:
+    """A fold that opens by itself, without the rest of the page: ``draw`` makes what is in it."""
+    box = st.expander(plain(title), key=key, on_change="rerun")
+    if is_open(box):
+        with box, inside_fragment(), told(ends=False):
+            draw()
+
+
 def _below(
     figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis.by_hand import Exploration
-from bnmf_core.compare.topics import top_indices
+from bnmf_core.compare.topics import RELEVANCE, top_indices
 from bnmf_core.core.names import clean_name, numbered
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.gallery import basis_images
@@ -22,7 +22,7 @@ from pages.parts import hand_amounts, hand_held, hand_moved, make_study
 
 # Parts by which the error may rise.
 RISES = {"0.1": "0.1 %", "1": "1 %", "3": "3 %", "10": "10 %"}
-WORDS, RELEVANCE = 3, 0.6
+WORDS = 3
 _FOLD = "by_hand_fold"
 
 
@@ -90,7 +90,7 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     A = look.analysis.aligned([row])[0]
     called = numbered(look.notes.components(A))
     numbers = {str(r + 1): name for r, name in enumerate(called)}
-    if dataset.image_shape is not None or not dataset.named:
+    if dataset.image_shape is not None or not dataset.named or dataset.of_words:
         return numbers
     return {
         number: f"{numbers[number]} · "

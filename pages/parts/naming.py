@@ -30,7 +30,7 @@ def show(look: Lens) -> None:
         )
         A = look.aligned(rows)[0]
         of_components = look.notes.of_components(A)
-        numbers = numbered([note.name if note else "" for note in of_components])
+        numbers = numbered(look.notes.components(A))
         components = {str(r): f"component {name}" for r, name in enumerate(numbers)}
         modes = dict(enumerate(look.mode_names[:MOST_MODES]))
         of_modes = look.notes.of_modes(look.analysis, look.modes)

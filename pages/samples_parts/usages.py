@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.samples import class_means, sample_shares, usage_said
+from bnmf_core.compare.classes import class_shares
+from bnmf_core.compare.samples import sample_shares, usage_said
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.usages import usage_boxes
 from bnmf_core.findings import verdicts
@@ -49,7 +50,8 @@ def _unfolded(
     )
     rows, others = look.shown(MOST_MODES, modes=verdicts.leading(Answer.of(look)))
     A, W = look.aligned_factors(rows)
-    means = class_means(sample_shares(A, W), classes)
+    by_class = class_shares(sample_shares(A, W), np.array(classes))
+    means = dict(zip(by_class.classes, np.moveaxis(by_class.mean, -1, 0), strict=True))
     view.chart(
         usage_boxes(
             found.shares[r], classes, shown, look.analysis.seen_dataset.observations, r, names[r]

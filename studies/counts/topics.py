@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from bnmf_core.compare.alignment import align
+from bnmf_core.compare.coherence import coherence
 from bnmf_core.compare.downstream import area_under_curve, predictions
 from bnmf_core.compare.topics import top_indices
 from bnmf_core.core.dataset import Dataset
@@ -107,30 +108,6 @@ def _sampled(key: str, data: Path, plan: Topics) -> Dataset:
     return Dataset.from_array(
         chosen, features=words, labels={LABEL: labels[some]}, name=key, unit="count"
     )
-
-
-def coherence(words: np.ndarray, held: sparse.sparray) -> np.ndarray:
-    """Mean normalized pointwise mutual information of each two of a topic's words, (…,).
-
-    log(p(a, b)/p(a)p(b)) / −log p(a, b) with p the shares of documents that hold a, b or both; −1
-    where none holds both, 1 where all do (Bouma 2009; Röder, Both & Hinneburg 2015).
-
-    Parameters
-    ----------
-    words : (…, K) positions of the words of each topic. held : (D, N), not 0 where a document holds
-        a word.
-    """
-    told, place = np.unique(words, return_inverse=True)
-    inside = sparse.csr_array(held)[told] != 0
-    together = (inside.astype(float) @ inside.astype(float).T).toarray() / held.shape[1]
-    single = np.diag(together)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        npmi = np.log(together / np.outer(single, single)) / -np.log(together)
-    npmi[together == 0] = -1.0
-    npmi[together == 1] = 1.0
-    place = place.reshape(words.shape)
-    one, other = np.triu_indices(words.shape[-1], k=1)
-    return npmi[place[..., one], place[..., other]].mean(axis=-1)
 
 
 def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]:

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 import xarray
 
-from bnmf_core import RunSpec, laurberg
+from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.named import LIMIT, Named
 from bnmf_core.analysis.stages import compute
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.components import component_names
 from bnmf_core.findings.facts import say
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive, formats
@@ -40,6 +41,21 @@ def turned(column: np.ndarray, degrees: float) -> np.ndarray:
 @pytest.fixture
 def book(tmp_path):
     return RunStore(tmp_path).notes
+
+
+def test_topics_that_nobody_has_named_are_called_by_their_words(book):
+    A = np.array([[9.0, 0, 1], [5, 0, 1], [1, 8, 1], [0, 7, 6]])
+    words = ("moon", "orbit", "goal", "team")
+    data = Dataset.from_array(A, features=words, features_are="words")
+    book.keep("data", COMPONENT, A[:, 1], "sport", "")
+    named = Named.on(data, book.of("data"))
+    assert named.components(A) == ["moon, orbit", "sport", "team, orbit"]
+    # In sentences they are called the same, and so they are where nothing is handed over.
+    said = component_names(data, A, named.components(A))
+    assert said == ["component 1 (moon, orbit)", "component 2 (sport)", "component 3 (team, orbit)"]
+    assert component_names(data, A)[0] == said[0]
+    genes = Dataset.from_array(A, features=words, features_are="genes")
+    assert Named.on(genes, book.of("data")).components(A) == ["", "sport", ""]
 
 
 def test_exports_say_beside_each_factorization_what_was_noted_on_it(tmp_path):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.samples import (
-    class_means,
     consensus_matrix,
     cophenetic_correlation,
     group_changes,
@@ -91,16 +90,7 @@ def test_bright_or_empty_observations_are_not_typical_for_that():
     assert typical_samples(A, W, 3)[0].tolist() == [1, 0, 3]
 
 
-def test_means_of_classes_and_their_sentence():
-    rng = np.random.default_rng(3)
-    shares = rng.dirichlet(np.ones(3), (2, 20)).swapaxes(1, 2)
-    classes = ["AML", "B", "T", ""] * 5
-    means = class_means(shares, classes)
-    assert list(means) == ["AML", "B", "T"]
-    for name, of in means.items():
-        for k, r in np.ndindex(2, 3):
-            values = [shares[k, r, n] for n in range(20) if classes[n] == name]
-            assert of[k, r] == pytest.approx(sum(values) / 5)
+def test_the_class_with_the_largest_mean_and_whether_it_depends_on_the_mode():
     same = {"AML": np.array([[0.6], [0.5]]), "B": np.array([[0.2], [0.1]])}
     assert usage_said(same, 0, ["mode 1", "mode 2"]) == (
         "Mean share in mode 1, by class: AML (60 %) and B (20 %). It is largest for AML in all 2 "

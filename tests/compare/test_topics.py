@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from bnmf_core.compare.topics import (
+    RELEVANCE,
     aligned_words,
+    attributed,
     key_term_counts,
     relevance_scores,
     top_indices,
     top_words,
+    topic_names,
 )
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from tests.generated import always
@@ -25,6 +29,28 @@ def test_words_by_hand():
     assert top_words(TOPICS, WORDS, 2).tolist() == [["the", "ball"], ["the", "vote"]]
     background = [11, 3, 1.5, 4, 3]  # "party" is used by others too
     assert top_words(TOPICS, WORDS, 1, 0.0, background).tolist() == [["ball"], ["vote"]]
+
+
+def test_a_topic_is_called_by_the_first_words_of_its_list():
+    listed = aligned_words(TOPICS[None], WORDS, 10, RELEVANCE).groupby("component")["word"]
+    assert topic_names(TOPICS, WORDS) == [", ".join(words[:2]) for _, words in listed]
+    assert topic_names(TOPICS, WORDS) == ["the, ball", "vote, the"]
+    assert topic_names(np.array([[1.0, 0], [0, 0]]), ("a", "b")) == ["a", ""]
+
+
+@pytest.mark.parametrize("kept", [np.asarray, sparse.csc_array])
+def test_words_are_divided_among_topics_as_loops_divide_them(kept):
+    rng = np.random.default_rng(1)
+    A, W, X = rng.random((5, 3)), rng.random((3, 7)), rng.poisson(2.0, (5, 7))
+    A[2] = 0.0  # a word that the fit says nothing of
+    expected = np.zeros((5, 3))
+    for d in (0, 1, 3, 4):
+        for n in range(7):
+            for r in range(3):
+                expected[d, r] += X[d, n] * A[d, r] * W[r, n] / sum(A[d] * W[:, n])
+    found = attributed(A, W, kept(X), np.array([4, 2, 0]))
+    np.testing.assert_allclose(found, expected[[4, 2, 0]])
+    np.testing.assert_allclose(found.sum(axis=1), [X[4].sum(), 0, X[0].sum()])
 
 
 def test_unused_words_are_not_listed():

@@ -9,16 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bnmf_core import load_archive
+from bnmf_core import Dataset, find_modes, load_archive
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.cli.main import main
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.particles import ARRAYS
+from bnmf_core.data.foreign import Foreign
+from bnmf_core.findings.answer import Answer
+from bnmf_core.runs.foreign import bring
 from bnmf_core.share import archive
 from bnmf_core.share.contents import AGAIN
 from bnmf_core.share.opening import open_archive
-from bnmf_core.store import arrivals, folders, integrity
+from bnmf_core.store import arrivals, datasets, folders, integrity
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -45,6 +48,22 @@ def changed(file, tmp_path, change):
             if content is not None:
                 new.writestr(info.filename, content)
     return path
+
+
+def test_texts_travel_and_no_more_of_them_than_may_be_kept(tmp_path, elsewhere, monkeypatch):
+    store, texts = RunStore(tmp_path / "here"), [f"red lamp {n}" for n in range(4)]
+    data = Dataset.from_array(np.ones((2, 4)) + np.eye(2, 4), features_are="words", texts=texts)
+    (run_id,) = bring(store, data, [Foreign("fit", np.ones((2, 1)), np.ones((1, 4)))])
+    comparison = open_comparison(store, [run_id])
+    written = Answer(comparison, "max_angle", find_modes(np.zeros((1, 1)), 15.0))
+    archive.write(tmp_path / "texts.zip", written, readable=False)
+    opened = open_archive(elsewhere, tmp_path / "texts.zip")
+    there = open_comparison(elsewhere, opened.run_ids).dataset
+    assert list(there.texts) == texts and there.texts.documents() == {"red": 4, "lamp": 4}
+    monkeypatch.setattr(datasets, "MOST_BYTES", 10)
+    datasets.read_texts.cache_clear()
+    with pytest.raises(StoreError, match="texts of these data are damaged"):
+        open_archive(RunStore(tmp_path / "third"), tmp_path / "texts.zip")
 
 
 def test_everything_arrives_on_another_machine(file, answer, elsewhere):

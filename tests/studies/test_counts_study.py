@@ -24,17 +24,6 @@ OPEN, LEANING, CLEAR = range(3)
 UNTIL = {"repetitions": 5, "planted": (3,)}
 
 
-def test_coherence_is_that_of_a_hand_computed_example():
-    """Words a and b: p(a) = 1/2, p(b) = 3/4, both 1/2; c is beside neither, d everywhere."""
-    held = sparse.csr_array(np.array([[2, 1, 0, 0], [1, 1, 5, 0], [0, 0, 0, 3], [1, 1, 1, 1]]))
-    both = np.log(0.5 / (0.5 * 0.75)) / np.log(2.0)
-    assert both == pytest.approx(0.415, abs=1e-3)
-    found = topics.coherence(np.array([[0, 1, 2], [0, 1, 3]]), held)
-    # A word that all documents hold says nothing of any other.
-    np.testing.assert_allclose(found, [(both - 1 - 1) / 3, (both + 0 + 0) / 3])
-    assert topics.coherence(np.array([3, 3]), held) == 1.0
-
-
 def test_planted_counts_vary_as_their_noise_says():
     ratios = {}
     for noise in planted.NOISES:

@@ -85,6 +85,7 @@ class Found:
     formats : keys of the formats that the file can be taken for, where these are several.
     settings, offers : what was chosen of what the format offers.
     shown : the columns that tell most at a glance; left out, the first.
+    texts : of the rows, where these are texts that are kept.
     """
 
     matrix: Any
@@ -99,6 +100,7 @@ class Found:
     offers: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     shown: np.ndarray | None = None
+    texts: Sequence[str] | None = None
 
 
 def named_format(
@@ -139,7 +141,7 @@ def named_format(
         if reading.observations == "rows":
             sides, matrix = sides[::-1], matrix.T
         (features, descriptions), (names, labels) = sides
-        return {
+        made: Parts = {
             "X": matrix,
             "labels": {key: list(words) for key, words in labels.items()},
             "descriptions": {
@@ -148,6 +150,9 @@ def named_format(
             "features": None if features is None else clean_names(features, "feature"),
             "observations": None if names is None else clean_names(names, "observation"),
         }
+        if found.texts is not None and reading.observations == "rows":
+            made["texts"] = found.texts
+        return made
 
     return Format(key, what, recognises, inspect, parts, features_are)
 

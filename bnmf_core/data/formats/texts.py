@@ -5,22 +5,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.dates import dates_of
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
+from bnmf_core.core.texts import MOST_BYTES
 from bnmf_core.data import cells
 from bnmf_core.data.formats.format import Found, named_format, names_and_folders, pick
 from bnmf_core.data.limits import ZIP, archive_names, member, open_archive
 from bnmf_core.data.orientation import Side
 from bnmf_core.data.text import find_dialect, find_encoding, first_lines, records
-from bnmf_core.lazy import lazy
-
-vectorizers = lazy("sklearn.feature_extraction.text")
+from bnmf_core.data.vocabulary import (
+    COUNTS,
+    TF_IDF,
+    YES_NO,
+    Rule,
+    counted,
+    english_stop_words,
+)
 
 KEY = "texts"
 SIDE = Side("rows", "every text is an observation")
 # Setting → what is offered, the first by default, and what one of it is called.
 OFFERS: dict[str, tuple[tuple[Any, ...], str]] = {
-    "weighting": (("counts", "tf-idf", "yes and no"), "weighting"),
+    "weighting": ((COUNTS, TF_IDF, YES_NO), "weighting"),
     "left_out_words": (("English", "none"), "list of words"),
     "least_texts_of_a_word": ((2, 1, 3, 5, 10, 20, 50), "number"),
     "largest_part_of_texts": ((0.5, 0.9, 1.0, 0.25, 0.1), "part"),
@@ -65,6 +72,12 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     if empty:
         who = "One text holds" if empty == 1 else f"{empty:,} texts hold"
         doubts.append(f"{who} none of these words: nothing but zeros.")
+    size = sum(len(text.encode("utf-8", "replace")) for text in found.texts)
+    if size > MOST_BYTES:
+        doubts.append(
+            f"Words are counted; the texts themselves are not kept: they have {size / 2**20:,.0f} "
+            f"MB, and at most {MOST_BYTES / 2**20:g} MB are."
+        )
     return Found(
         matrix,
         found.names,
@@ -76,27 +89,25 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         offers=offers,
         doubts=tuple(doubts),
         shown=np.argsort(-np.asarray(matrix.sum(axis=0)).ravel(), kind="stable"),
+        texts=found.texts if size <= MOST_BYTES else None,
     )
 
 
 def _counted(texts: Sequence[str], chosen: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    weighting = chosen["weighting"]
-    kind = vectorizers.TfidfVectorizer if weighting == "tf-idf" else vectorizers.CountVectorizer
-    vectorizer = kind(
-        stop_words="english" if chosen["left_out_words"] == "English" else None,
-        min_df=min(chosen["least_texts_of_a_word"], len(texts)),
-        max_df=chosen["largest_part_of_texts"],
-        max_features=chosen["most_words"],
-        binary=weighting == "yes and no",
+    english = chosen["left_out_words"] == "English"
+    rule = Rule(
+        english_stop_words() if english else frozenset(),
+        chosen["least_texts_of_a_word"],
+        chosen["largest_part_of_texts"],
+        chosen["most_words"],
     )
     try:
-        matrix = vectorizer.fit_transform(texts)
+        return counted(texts, chosen["weighting"], rule)
     except ValueError as error:
         raise DataError(
             f"No word is left: it has to stand in at least {chosen['least_texts_of_a_word']} texts "
             f"and in at most {chosen['largest_part_of_texts']:.0%} of them; change these settings."
         ) from error
-    return matrix.tocsc(), vectorizer.get_feature_names_out().tolist()
 
 
 def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
@@ -115,11 +126,15 @@ def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
     column = heads.index(pick(settings, "column", offered, "column"))
     others = [c for c in range(len(heads)) if c != column and c not in long]
     words = {c: [row[c].strip() for row in body] for c in others}
-    named = next((c for c in others if len(set(words[c])) == len(body)), None)
+    # Dates are labels, however many there are, and no names.
+    seen = {c: ["" if cells.is_missing(word) else word for word in words[c]] for c in others}
+    dates = [c for c in others if dates_of(seen[c]) is not None]
+    unique = (c for c in others if len(set(words[c])) == len(body) and c not in dates)
+    named = next(unique, None)
     labels = {
-        heads[c]: ["" if cells.is_missing(word) else clean_name(word) for word in words[c]]
+        heads[c]: [clean_name(word) for word in seen[c]]
         for c in others
-        if c != named and len(set(words[c])) <= max(2, len(body) // 2)
+        if c != named and (c in dates or len(set(words[c])) <= max(2, len(body) // 2))
     }
     texts = [row[column] for row in body]
     names = None if named is None else words[named]

@@ -1,0 +1,82 @@
+"""The words of texts, chosen anew: stop words, document frequency, how many at most."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.texts import TOKEN
+from bnmf_core.data.vocabulary import (
+    Rule,
+    document_counts,
+    english_stop_words,
+    recounted,
+    words_kept,
+)
+from pages.frame import view
+from pages.frame.services import store
+from pages.frame.words import plain
+
+# Keeps the data that a function makes of these.
+Change = Callable[[Callable[[Dataset], Dataset], Dataset], None]
+
+
+def ask(dataset_id: str, dataset: Dataset, change: Change) -> None:
+    """The fold, where features are words; ``change`` keeps the data that come of it."""
+    if dataset.of_words:
+        draw = partial(_choices, dataset_id, dataset, change)
+        view.fold("Choose the words", "vocabulary_fold", draw)
+
+
+def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
+    kept = dataset.texts is not None
+    documents = _documents(dataset_id)
+    stop_words = st.text_area(
+        "Stop words",
+        " ".join(sorted(english_stop_words())) if kept else "",
+        height=100,
+        key=f"stop_words_{dataset_id}",
+        help="They are left out. Add or remove some; capitals make no difference.",
+    )
+    columns = st.columns(3)
+    fewest = columns[0].number_input(
+        "Minimum documents",
+        1,
+        dataset.N,
+        min(2, dataset.N) if kept else 1,
+        key=f"fewest_{dataset_id}",
+        help="Documents that a word stands in at least.",
+    )
+    largest = columns[1].number_input(
+        "Maximum documents (%)",
+        1.0,
+        100.0,
+        50.0 if kept else 100.0,
+        format="%g",
+        key=f"largest_{dataset_id}",
+        help="Part of the documents that a word stands in at most.",
+    )
+    most = columns[2].number_input(
+        "Vocabulary size",
+        2,
+        max(len(documents), 2),
+        dataset.D,
+        key=f"most_{dataset_id}",
+        help="The most frequent words, so many at most.",
+    )
+    left_out = frozenset(TOKEN.findall(stop_words.lower()))
+    rule = Rule(left_out, int(fewest), largest / 100, int(most))
+    stay = words_kept(documents, dataset.N, rule)
+    source = "the texts" if kept else "this matrix; left-out words cannot be brought back"
+    said = f"{stay:,} of {len(documents):,} words of {source} stay; now there are"
+    st.markdown(plain(f"{said} {dataset.D:,}."))
+    if st.button("Apply", key="vocabulary_go", disabled=stay < 2):
+        change(lambda data: recounted(data, rule), dataset)
+    st.caption("The result is a dataset of its own.")
+
+
+@st.cache_data(max_entries=4, show_spinner="Counting words…")
+def _documents(dataset_id: str) -> Mapping[str, int]:
+    """In how many documents each word stands."""
+    return document_counts(store().dataset(dataset_id))

@@ -10,6 +10,7 @@ _HOME = {
     "Dataset": "core.dataset",
     "JobRunner": "runs.runner",
     "Particles": "core.particles",
+    "PosteriorNMF": "notebook.estimator",
     "Progress": "core.spec",
     "RunSpec": "core.spec",
     "RunStore": "store.run_store",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
+    from bnmf_core.notebook.estimator import PosteriorNMF as PosteriorNMF
     from bnmf_core.posterior.stein import kernel_matrix as kernel_matrix
     from bnmf_core.posterior.weights import stein_weights as stein_weights
     from bnmf_core.registry import algorithms as algorithms

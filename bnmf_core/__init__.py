@@ -42,6 +42,7 @@ _HOME = {
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
     "threshold_curve": "boolean.thresholds",
+    "to_arviz": "share.arviz",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
     "unseen_modes": "compare.unseen",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.runs.engine import run as run
     from bnmf_core.runs.launch import preset as preset
     from bnmf_core.runs.runner import JobRunner as JobRunner
+    from bnmf_core.share.arviz import to_arviz as to_arviz
     from bnmf_core.share.opening import load_archive as load_archive
     from bnmf_core.store.run_store import RunStore as RunStore
 else:

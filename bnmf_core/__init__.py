@@ -25,6 +25,7 @@ _HOME = {
     "displace": "compare.displacement",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
+    "explore": "notebook.dashboard",
     "find_modes": "compare.modes",
     "inspect_file": "data.load",
     "kernel_matrix": "posterior.stein",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
+    from bnmf_core.notebook.dashboard import explore as explore
     from bnmf_core.notebook.estimator import PosteriorNMF as PosteriorNMF
     from bnmf_core.posterior.stein import kernel_matrix as kernel_matrix
     from bnmf_core.posterior.weights import stein_weights as stein_weights

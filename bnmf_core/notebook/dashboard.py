@@ -4,6 +4,7 @@ import atexit
 import subprocess
 import webbrowser
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +59,9 @@ class Dashboard:
     def __repr__(self) -> str:
         state = "running" if self._process.poll() is None else "closed"
         return f"<Dashboard {self.url} ({state})>"
+
+    def _repr_html_(self) -> str:
+        return f"<a href='{escape(self.url)}' target='_blank'>{escape(repr(self))}</a>"
 
 
 def explore(

@@ -113,7 +113,7 @@ def explore(
     """
     if observations not in ("rows", "columns"):
         raise SettingsError(f"observations was {observations!r}; give 'rows' or 'columns'.")
-    server.command(0)
+    server.command(0)  # nothing is kept where the app is not installed
     dataset = _dataset(data, observations, name)
     by_rows = observations == "rows" and not isinstance(data, Dataset)
     found = [_taken(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
@@ -124,8 +124,9 @@ def explore(
     dataset_id = store.add_dataset(dataset)
     run_ids = [_kept(store, dataset_id, particles, called) for particles, called in made]
     process, address = server.started(folder)
-    # Runs of one number of components are compared.
-    shown = [i for i, (one, _) in zip(run_ids, made, strict=True) if one.R == made[0][0].R]
+    # What is compared has one number of components, and saw the same observations.
+    kinds = [(particles.R, particles.spec.holdout) for particles, _ in made]
+    shown = dict.fromkeys(i for i, kind in zip(run_ids, kinds, strict=True) if kind == kinds[0])
     place = f"overview?runs={','.join(shown)}" if shown else f"data?data={dataset_id}"
     dashboard = Dashboard(process, f"{address}/{place}", run_ids)
     if open_browser:

@@ -80,10 +80,11 @@ def test_an_estimator_that_knows_names_of_features_is_given_them(tmp_path, unser
     np.testing.assert_array_equal(RunStore(tmp_path).particles(run_id).A[0], named.components_.T)
 
 
-def test_only_runs_of_one_number_of_components_are_opened_together(tmp_path, unserved, posterior):
+def test_only_runs_that_can_be_compared_are_opened_together(tmp_path, unserved, posterior):
     other = PosteriorNMF(2, n_restarts=2, random_state=0).fit(X)
-    found = explore(X, [posterior, other], home=tmp_path)
-    assert len(found.run_ids) == 2
+    fewer = run(Dataset.from_array(X.T), RunSpec("random_restarts", 3, particles=2, holdout=0.4))
+    found = explore(X, [posterior, other, fewer, posterior], home=tmp_path)
+    assert len(set(found.run_ids)) == 3
     assert unserved == [f"http://here/overview?runs={found.run_ids[0]}"]
 
 

@@ -10,6 +10,7 @@ _HOME = {
     "Dataset": "core.dataset",
     "JobRunner": "runs.runner",
     "Particles": "core.particles",
+    "PosteriorNMF": "notebook.estimator",
     "Progress": "core.spec",
     "RunSpec": "core.spec",
     "RunStore": "store.run_store",
@@ -25,6 +26,7 @@ _HOME = {
     "displace": "compare.displacement",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
+    "explore": "notebook.dashboard",
     "find_modes": "compare.modes",
     "inspect_file": "data.load",
     "kernel_matrix": "posterior.stein",
@@ -42,6 +44,7 @@ _HOME = {
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
     "threshold_curve": "boolean.thresholds",
+    "to_arviz": "share.arviz",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
     "unseen_modes": "compare.unseen",
@@ -82,6 +85,8 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
+    from bnmf_core.notebook.dashboard import explore as explore
+    from bnmf_core.notebook.estimator import PosteriorNMF as PosteriorNMF
     from bnmf_core.posterior.stein import kernel_matrix as kernel_matrix
     from bnmf_core.posterior.weights import stein_weights as stein_weights
     from bnmf_core.registry import algorithms as algorithms
@@ -89,6 +94,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.runs.engine import run as run
     from bnmf_core.runs.launch import preset as preset
     from bnmf_core.runs.runner import JobRunner as JobRunner
+    from bnmf_core.share.arviz import to_arviz as to_arviz
     from bnmf_core.share.opening import load_archive as load_archive
     from bnmf_core.store.run_store import RunStore as RunStore
 else:

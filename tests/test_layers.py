@@ -32,6 +32,7 @@ LAYERS = [
     ["figures"],
     ["boolean", "rrt"],
     ["share"],
+    ["notebook"],
     ["cli"],
     ["__main__"],
 ]

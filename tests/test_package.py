@@ -1,14 +1,20 @@
-"""Installed as a wheel, the engine and a package that adds to it work in any folder."""
+"""Installed as a wheel, the engine, the app and a package that adds to it work in any folder."""
 
 import json
 import os
 import subprocess
 import sys
+import sysconfig
+import time
+import venv
 import zipfile
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
+from bnmf_core.notebook.server import free_port
+from tests.pages.visitors import Visitor
 from tests.test_examples import README, example_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,8 +98,60 @@ def test_the_wheel_is_typed_and_brings_samples_and_a_command(wheels):
         needed = content.read(metadata).decode()
     assert {"bnmf_core/py.typed", "bnmf_core/data/samples.toml"} < {*names}
     assert "bnmf_core/data/sample_data/faces.npz" in names
-    assert "Requires-Dist: numpy" in needed and "streamlit" not in needed.split("\n\n")[0]
-    assert not any(name.startswith(("pages", "studies", "tests")) for name in names)
+    assert "Requires-Dist: numpy" in needed
+    (app,) = (line for line in needed.splitlines() if line.startswith("Requires-Dist: streamlit"))
+    assert app.endswith("extra == 'app'")
+    assert {name.split("/")[0] for name in names} == {"bnmf_core", points.split("/")[0]}
+    assert "bnmf_core/app/.streamlit/config.toml" in names
+    assert not any("__pycache__" in name or "secrets" in name for name in names)
+
+
+@pytest.fixture(scope="module")
+def environment(wheels, tmp_path_factory):
+    """A virtual environment with the wheel, which sees what this one has beside the project."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    wheel = next(wheel for wheel in wheels if wheel.name.startswith("bnmf-"))
+    command = [*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    (place,) = folder.glob("lib/*/site-packages")
+    (place / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return folder
+
+
+def test_the_installed_app_serves_its_pages(environment, tmp_path):
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    command = [environment / "bin" / "bnmf", "app", "--port", str(port), "--home", "kept"]
+    # This checkout is nowhere on its path.
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=tmp_path, env=own, stdout=log, stderr=log)
+    try:
+        for _ in range(600):
+            try:
+                assert urlopen(f"{address}/_stcore/health", timeout=5).read() == b"ok"
+                break
+            except OSError:
+                assert server.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.1)
+        visitor = Visitor(address, {})
+        assert b"What does your factorization hide?" in visitor.visit("")
+        # Those that need the studies.
+        for page in ("starts", "study", "discrepancy"):
+            visitor.visit(page)
+            kinds = {one.delta.new_element.WhichOneof("type") for one in visitor._received}
+            assert "exception" not in kinds
+        visitor.close()
+        with urlopen(address) as page:
+            assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+    assert (tmp_path / "kept").is_dir()
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 def test_the_first_run_of_a_fresh_installation_has_the_bits_of_every_later_one(python):

@@ -18,6 +18,7 @@ from bnmf_core.cli import (
     reading,
     results,
     running,
+    serving,
     sharing,
     upkeep,
 )
@@ -32,6 +33,7 @@ OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
 WITHOUT_STORE = (
     *(catalogue.samples, reading.inspect, upkeep.recover),
     *(operating.back_up, operating.restore, operating.usage, operating.forget),
+    serving.app,
 )
 
 
@@ -72,6 +74,7 @@ def parser() -> Parser:
         operating,
         ranks,
         libraries,
+        serving,
     ):
         room.add_commands(commands)
     return whole

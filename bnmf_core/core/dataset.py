@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from bnmf_core.core import html
 from bnmf_core.core.axis import Axis, axis_of
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.names import clean_name, clean_names
@@ -320,6 +321,9 @@ class Dataset:
         values = np.ravel(stored(self.X), order="K")
         # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
         return float(np.einsum("i,i->", values, values))
+
+    def _repr_html_(self) -> str:
+        return html.of_dataset(self)
 
     def dense(self) -> np.ndarray:
         """X as a dense (D, N) array."""

@@ -69,6 +69,9 @@ WORKS = {
     "Bayesian Inference Algorithm, Advances in Neural Information Processing Systems 29, 2016.",
     "Mandt, Hoffman & Blei 2017": "S. Mandt, M. D. Hoffman and D. M. Blei: Stochastic Gradient "
     "Descent as Approximate Bayesian Inference, Journal of Machine Learning Research 18, 2017.",
+    "Marin, Mengersen & Robert 2005": "J.-M. Marin, K. Mengersen and C. P. Robert: Bayesian "
+    "Modelling and Inference on Mixtures of Distributions, Handbook of Statistics 25, 459–507, "
+    "2005.",
     "Masood & Doshi-Velez 2016": PAPERS[2],
     "Masood, Pan & Doshi-Velez 2016": PAPERS[1],
     "Metropolis and others 1953": "N. Metropolis, A. W. Rosenbluth, M. N. Rosenbluth, A. H. Teller "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from bnmf_core.core import html
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.lazy import lazy
@@ -174,6 +175,9 @@ class Particles:
 
     def __len__(self) -> int:
         return self.M
+
+    def _repr_html_(self) -> str:
+        return html.of_particles(self)
 
     def subset(self, index: np.ndarray) -> "Particles":
         """The chosen particles (indices or a boolean mask); weights are renormalised.

@@ -265,7 +265,7 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
             source = clean_name(listed(dict.fromkeys((first.source, second.source))), 60)
             made = [Foreign(name, a, w, "", source) for a, w in zip(A, W, strict=True)]
             for one in made:
-                _check(one)
+                check(one)
             if first.chain is not None and first.draw is not None:
                 places = zip(made, first.chain, first.draw, strict=True)
                 made = [one._replace(chain=chain, draw=draw) for one, chain, draw in places]
@@ -320,7 +320,8 @@ def _sided(
     return stack if axis == usual else stack.swapaxes(1, 2)
 
 
-def _check(one: Foreign) -> None:
+def check(one: Foreign) -> None:
+    """Raise a DataError where an entry is negative or not finite."""
     for factor, letter in ((one.A, "A"), (one.W, "W")):
         bad = factor[~(np.isfinite(factor) & (factor >= 0))]
         if bad.size:

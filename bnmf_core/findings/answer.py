@@ -29,6 +29,7 @@ from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.analysis.resampling import Resampling
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core import html
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import modes
 from bnmf_core.findings.facts import Fact, plain, say
@@ -195,3 +196,7 @@ class Answer:
             if len(found) > MOST and last:
                 del found[last[0]]
         return found[:MOST]
+
+    def _repr_html_(self) -> str:
+        told = {finding.said: finding.doubt or "—" for finding in self.findings}
+        return html.table(f"{self.modes.count} modes of {self.comparison.dataset.name}", told)

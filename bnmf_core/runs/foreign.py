@@ -92,7 +92,22 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
 
 
 def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str = "") -> list[str]:
-    """Keep factorizations as complete runs, and return their ids.
+    """Keep factorizations as complete runs, see :func:`as_runs`, and return their ids.
+
+    Raises
+    ------
+    RunError
+        When they do not fit the data.
+    """
+    every = as_runs(dataset, found, name)
+    dataset_id = store.add_dataset(dataset)
+    return [keep(store, dataset_id, particles, called) for particles, called in every]
+
+
+def as_runs(
+    dataset: Dataset, found: Sequence[Foreign], name: str = ""
+) -> list[tuple[Particles, str]]:
+    """The runs that factorizations make, and their names.
 
     There is one for each number of components, and for draws one for each file. ``name`` : what
     the runs are called; "" to name them after their sources.
@@ -106,20 +121,20 @@ def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str
     for one in found:
         file = "" if one.chain is None else f"{one.source} {one.name}"
         groups[one.A.shape[1], file].append(one)
-    every = [
+    return [
         (foreign_particles(dataset, groups[key]), name or _named(groups[key]))
         for key in sorted(groups)
     ]
-    dataset_id = store.add_dataset(dataset)
-    run_ids: list[str] = []
-    for particles, called in every:
-        claim = store.life.enter(dataset_id, particles.spec, called)
-        store.life.begin(claim)
-        folders.write_particles(store.run_folder(claim.run_id), particles, final=True)
-        message = " ".join(particles.info["notes"])
-        store.life.end(claim, "complete", message, done=particles.M, fraction=1.0)
-        run_ids.append(claim.run_id)
-    return run_ids
+
+
+def keep(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
+    """Keep a run that was made elsewhere as a complete one, and return its id."""
+    claim = store.life.enter(dataset_id, particles.spec, name)
+    store.life.begin(claim)
+    folders.write_particles(store.run_folder(claim.run_id), particles, final=True)
+    message = " ".join(particles.info.get("notes", ()))
+    store.life.end(claim, "complete", message, done=particles.M, fraction=1.0)
+    return claim.run_id
 
 
 def _named(found: Sequence[Foreign]) -> str:

@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[1]
 # What is no page, and what is made of parts.
 NO_PAGES = ("making", "pages")
 # What pages show or link to beside other pages.
-FILES = (".png", ".svg", ".csv")
+FILES = (".png", ".svg", ".csv", ".ipynb")
 HEADING = re.compile(r"^## (.+)$")
 ENTRY = re.compile(r"^[-*] \[[^\]]+\]\(([^)#:]+\.md)\)", re.MULTILINE)
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)

@@ -1,0 +1,219 @@
+"""The dashboard opened from a notebook, on data and factorizations that are in memory."""
+
+import atexit
+import subprocess
+import webbrowser
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.data.foreign import Foreign, check
+from bnmf_core.notebook import server
+from bnmf_core.posterior.places import problem_of
+from bnmf_core.runs.foreign import as_runs, keep
+from bnmf_core.store.home import data_home
+from bnmf_core.store.run_store import RunStore
+
+# How far the error that particles have may be from the one that they have on the data.
+RELATIVE, ABSOLUTE = 1e-3, 1e-6
+
+
+class Dashboard:
+    """A server that runs until it is closed, or Python ends.
+
+    Attributes
+    ----------
+    url : what a browser on this machine opens. run_ids : of the runs that it shows.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, run_ids: Sequence[str]) -> None:
+        self.url = url
+        self.run_ids = list(run_ids)
+        self._process = process
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Stop the server; what it keeps stays."""
+        atexit.unregister(self.close)
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> "Dashboard":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "running" if self._process.poll() is None else "closed"
+        return f"<Dashboard {self.url} ({state})>"
+
+    def _repr_html_(self) -> str:
+        return f"<a href='{escape(self.url)}' target='_blank'>{escape(repr(self))}</a>"
+
+
+def explore(
+    data: Any,
+    factorizations: Sequence[Any] = (),
+    *,
+    observations: Literal["rows", "columns"] = "rows",
+    name: str = "Data of a notebook",
+    home: str | Path | None = None,
+    open_browser: bool = True,
+) -> Dashboard:
+    """Open the dashboard on data, or on factorizations of them.
+
+    The data and factorizations are kept as the app keeps its own; the same ones are kept once.
+
+    Parameters
+    ----------
+    data : a :class:`bnmf_core.Dataset`, which has labels and names, or a matrix: an array, a SciPy
+        sparse matrix or a DataFrame, whose index and columns name its rows and columns.
+    factorizations : each of them :class:`bnmf_core.Particles`; a fitted
+        :class:`bnmf_core.PosteriorNMF`, ``sklearn.decomposition.NMF`` or what has ``transform`` and
+        ``components_`` like it; or a pair of matrices whose product is nearly ``data`` as they are
+        given: (A, W) of a Dataset, (W, H) of an X with observations in rows.
+    observations : whether they are rows of a matrix, as in scikit-learn, or columns.
+    name : what a matrix is called in the app.
+    home : the folder where all is kept; None: the one that the app uses.
+    open_browser : whether to open a browser on it.
+
+    Returns
+    -------
+    Dashboard with ``url`` and ``close()``; it answers already.
+
+    Raises
+    ------
+    DataError
+        When an entry is negative, a shape does not fit, or a factorization is none of these.
+    RunError
+        When Streamlit is not installed, or the server does not start.
+
+    Examples
+    --------
+    >>> from bnmf_core import explore, laurberg
+    >>> from sklearn.decomposition import NMF
+    >>> data = laurberg("two")
+    >>> nmf = NMF(3, init="random", random_state=0, max_iter=2000, tol=1e-6).fit(data.X.T)
+    >>> with explore(data, [nmf], home="kept", open_browser=False) as dashboard:
+    ...     print(len(dashboard.run_ids), dashboard.url.startswith("http://127.0.0.1:"))
+    1 True
+    """
+    if observations not in ("rows", "columns"):
+        raise SettingsError(f"observations was {observations!r}; give 'rows' or 'columns'.")
+    server.command(0)  # nothing is kept where the app is not installed
+    dataset = _dataset(data, observations, name)
+    by_rows = observations == "rows" and not isinstance(data, Dataset)
+    found = [_taken(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
+    made = [(one, "") for one in found if isinstance(one, Particles)]
+    made += as_runs(dataset, [one for one in found if isinstance(one, Foreign)])
+    folder = data_home() if home is None else Path(home)
+    store = RunStore(folder)
+    dataset_id = store.add_dataset(dataset)
+    run_ids = [_kept(store, dataset_id, particles, called) for particles, called in made]
+    process, address = server.started(folder)
+    # What is compared has one number of components, and saw the same observations.
+    kinds = [(particles.R, particles.spec.holdout) for particles, _ in made]
+    shown = dict.fromkeys(i for i, kind in zip(run_ids, kinds, strict=True) if kind == kinds[0])
+    place = f"overview?runs={','.join(shown)}" if shown else f"data?data={dataset_id}"
+    dashboard = Dashboard(process, f"{address}/{place}", run_ids)
+    if open_browser:
+        webbrowser.open(dashboard.url)
+    return dashboard
+
+
+def _dataset(data: Any, observations: str, name: str) -> Dataset:
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, Particles) or hasattr(data, "particles_"):
+        raise DataError(
+            "Factorizations were given without their data; give the data first: "
+            "explore(X, [factorizations])."
+        )
+    rows = columns = None
+    if isinstance(data, pd.DataFrame):
+        columns = [str(one) for one in data.columns]
+        rows = None if isinstance(data.index, pd.RangeIndex) else [str(one) for one in data.index]
+        data = data.to_numpy()
+    X: Any = data if sparse.issparse(data) else np.asarray(data)
+    if observations == "columns":
+        return Dataset.from_array(X, features=rows, observations=columns, name=name)
+    return Dataset.from_array(X.T, features=columns, observations=rows, name=name)
+
+
+def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particles | Foreign:
+    """A factorization as one of the data; ``by_rows`` : a pair is of their transpose."""
+    called = f"{type(given).__name__} {number + 1}"
+    given = getattr(given, "particles_", given)
+    if isinstance(given, Particles):
+        _check_made_of(given, dataset)
+        return given
+    if hasattr(given, "transform"):
+        if not hasattr(given, "components_"):
+            raise DataError(f"{called} is not fitted; call its fit(X) first.")
+        H = np.asarray(given.components_, dtype=np.float64)
+        if H.shape[1] != dataset.D:
+            raise DataError(
+                f"{called} was fitted to {H.shape[1]} features, and the data have {dataset.D}; "
+                "give the data that it was fitted to."
+            )
+        samples: Any = dataset.X.T
+        if (names := getattr(given, "feature_names_in_", None)) is not None:
+            samples = pd.DataFrame(dataset.dense().T, columns=names)
+        A, W = H.T, np.asarray(given.transform(samples), dtype=np.float64).T
+    elif isinstance(given, tuple | list) and len(given) == 2:
+        left, right = (np.asarray(one, dtype=np.float64) for one in given)
+        A, W = (right.T, left.T) if by_rows else (left, right)
+        called = f"Pair {number + 1}"
+        if (
+            A.ndim != 2
+            or W.ndim != 2
+            or (len(A), A.shape[1], W.shape[1]) != (dataset.D, len(W), dataset.N)
+        ):
+            shape = (dataset.N, dataset.D) if by_rows else (dataset.D, dataset.N)
+            raise DataError(
+                f"The matrices of {called.lower()} are {left.shape} and {right.shape}; "
+                f"({shape[0]}, R) and (R, {shape[1]}) are needed, whose product is nearly the data."
+                " Give observations='columns' where the columns of a matrix are observations."
+            )
+    else:
+        raise DataError(
+            f"Factorization {number + 1} is of type {type(given).__name__}; give Particles, a "
+            "fitted PosteriorNMF or NMF, or a pair of matrices."
+        )
+    found = Foreign(called, A, W, source=called.rpartition(" ")[0])
+    check(found)
+    return found
+
+
+def _check_made_of(particles: Particles, dataset: Dataset) -> None:
+    """Refuse factorizations whose error is another on these data."""
+    problem = problem_of(particles, dataset)
+    f = problem.loss.values(problem, particles.A[:1], particles.W[:1])
+    error = float(problem.loss.measured(problem.dataset, f)[0])
+    if not np.isclose(error, particles.error[0], rtol=RELATIVE, atol=ABSOLUTE):
+        raise DataError(
+            f"The first factorization has the error {particles.error[0]:.4g}, and {error:.4g} on "
+            f"{dataset.name!r}; give the data that were factorized."
+        )
+
+
+def _kept(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
+    """The run that holds the same, as a cell that runs again has it, or a new one."""
+    for run in store.runs():
+        alike = (run.dataset, run.spec, run.status) == (dataset_id, particles.spec, "complete")
+        if alike and store.particles(run.id).digest == particles.digest:
+            return run.id
+    return keep(store, dataset_id, particles, name)

@@ -206,6 +206,36 @@ class LockedExploration(Exploration):
 
 
 @dataclass(frozen=True, eq=False)
+class KnownExploration(LockedExploration):
+    """What remains when a known column stands in place of one component, and is held.
+
+    ``known`` : its D entries, of any scale; the component is the only one of ``held``.
+    """
+
+    label = "Holding what is known"
+    known: tuple[float, ...] = ()
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is held, and the column."""
+        return super().asked | {"known": list(self.known)}
+
+    @property
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The factorization with the known column, of the same sum, in its place."""
+        A, W = super().factors
+        (r,), known = self.held, np.array(self.known)
+        if known.shape != A.shape[:1] or not known.sum() > 0:
+            raise SettingsError(
+                f"The known component has {known.size} entries of sum {known.sum():g}; "
+                f"{A.shape[0]} are needed, and one above 0."
+            )
+        A = A.copy()
+        A[:, r] = known * (A[:, r].sum() / known.sum())
+        return A, W
+
+
+@dataclass(frozen=True, eq=False)
 class Displacing(Exploration):
     """What is moved from an optimum until the error has risen by the part ``rise``."""
 

@@ -175,7 +175,8 @@ def uncertainty(
 def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ()) -> list[str]:
     """Numbers of the components of a basis (D, R), with what they were called.
 
-    Those that nobody has given a name have two words where features have names.
+    Those that nobody has given a name have two words where features have names, and their peak
+    where these are places along an axis.
     """
     numbers = [f"component {one}" for one in numbered(called, A.shape[1])]
     if any(called):
@@ -187,4 +188,6 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
     if dataset.image_shape is not None or not dataset.named:
         return numbers
     words = topic_names(A, dataset.features)
+    if dataset.axis is not None:
+        words = [f"largest at {dataset.features[d]}" for d in A.argmax(axis=0)]
     return [f"{number} ({some})" for number, some in zip(numbers, words, strict=True)]

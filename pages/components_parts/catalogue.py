@@ -15,7 +15,7 @@ from bnmf_core.compare.catalogue import (
 from bnmf_core.core.names import numbered
 from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
 from bnmf_core.figures.catalogue import catalogue_map
-from pages.components_parts import brought
+from pages.components_parts import brought, known
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -82,6 +82,7 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
         help=plain("Cosine similarity of each component to its nearest entries in every mode."),
         on_click="ignore",
     )
+    known.show(look, int(rows[0]), matched, called)
 
 
 def _every(

@@ -92,6 +92,12 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     numbers = {str(r + 1): name for r, name in enumerate(called)}
     if dataset.image_shape is not None or not dataset.named or dataset.of_words:
         return numbers
+    if dataset.axis is not None:
+        peaks = [dataset.features[d] for d in A.argmax(axis=0)]
+        return {
+            number: f"{name} · largest at {peak}"
+            for (number, name), peak in zip(numbers.items(), peaks, strict=True)
+        }
     return {
         number: f"{numbers[number]} · "
         + ", ".join(clean_name(dataset.features[d], 16) for d in strongest if d >= 0)

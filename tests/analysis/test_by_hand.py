@@ -10,6 +10,7 @@ from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis import posterior
 from bnmf_core.analysis.by_hand import (
     DisplacementExploration,
+    KnownExploration,
     LockedExploration,
     posterior_shares,
 )
@@ -148,3 +149,19 @@ def test_a_component_that_is_not_there_cannot_be_held(comparison):
         LockedExploration(comparison, 0, (8,)).mask  # noqa: B018
     with pytest.raises(SettingsError, match="leave one at least"):
         LockedExploration(comparison, 0, (0, 1, 2)).mask  # noqa: B018
+
+
+def test_a_known_column_is_held_and_the_true_one_costs_nothing(comparison):
+    A, _ = LockedExploration(comparison, 0, (1,)).factors
+    own = KnownExploration(comparison, 0, (1,), starts=3, known=tuple((7 * A[:, 1]).tolist()))
+    other = KnownExploration(comparison, 0, (1,), starts=3, known=tuple(A[::-1, 1].tolist()))
+    assert own.key != other.key != LockedExploration(comparison, 0, (1,), starts=3).key
+    make(own)
+    make(other)
+    error = float(comparison.members["error"].iloc[0])
+    assert own.found().error.min() <= error * (1 + 1e-6)
+    assert other.found().error.min() > error
+    held = other.found().A[:, :, 1] / A[:, 1].sum()
+    np.testing.assert_allclose(held, [A[::-1, 1] / A[:, 1].sum()] * 4)
+    with pytest.raises(SettingsError, match="entries of sum 0"):
+        _ = KnownExploration(comparison, 0, (1,), known=(0.0,) * len(A)).factors

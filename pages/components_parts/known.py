@@ -1,0 +1,63 @@
+"""An entry of a catalogue held in place of a component, and what remains for the others."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis.by_hand import STARTS, KnownExploration
+from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.catalogue import cosines
+from bnmf_core.compare.remaining import remaining
+from bnmf_core.core.names import listed, numbered
+from bnmf_core.data.catalogue import Matched
+from pages.frame.lens import Lens
+from pages.frame.words import labelled, plain
+from pages.parts import by_hand
+
+# The part by which the error may rise.
+RISE = 0.01
+
+
+def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
+    """Ask for an entry; it takes the place of the component that it is nearest to."""
+    if look.analysis.of_tiles or look.analysis.rank < 2:
+        return
+    st.markdown("**Hold an entry of the catalogue**")
+    chosen = st.selectbox(
+        "Entry that is known to be there",
+        range(len(matched.entries)),
+        index=None,
+        format_func=labelled(dict(enumerate(matched.entries))),
+        key="known_entry",
+        help="It is held in place of the component that it is nearest to; all else is solved for "
+        "again, from many starts.",
+    )
+    if chosen is None:
+        return
+    values = matched.values[:, chosen]
+    A, above = look.analysis.aligned([row])[0], look.aligned(np.array([row]))[0]
+    r = int(cosines(A, values[:, None])[:, 0].argmax())
+    # Components have the numbers of the pictures above.
+    names = dict(zip(matching(A[None], above)[0].tolist(), numbered(called), strict=True))
+    work = KnownExploration(look.analysis, row, (r,), known=tuple(values.tolist()))
+
+    def draw() -> None:
+        found = work.found()
+        if found is None:
+            return
+        told = remaining(found, work.factors[0], work.mask, RISE)
+        own = float(look.analysis.members["error"].iloc[row])
+        turns = [
+            f"component {names[i]} by {a:.0f}°"
+            for i, a in zip(told.free.tolist(), told.angle.tolist(), strict=True)
+        ]
+        st.markdown(
+            plain(
+                f"With “{matched.entries[chosen]}” in place of component {names[r]}, the best "
+                f"{look.analysis.measure_heading} is {look.analysis.measure_told(told.best)} "
+                f"instead of {look.analysis.measure_told(own)}. Within {RISE:.0%} more error the "
+                f"others turn by up to: {listed(turns)}."
+            )
+        )
+        st.caption(plain(f"{told.converged} of {told.made} factorizations have converged."))
+
+    by_hand.explore(work, f"Solve again with it, from {STARTS + 1} starts", "known", draw)

@@ -109,7 +109,7 @@ def catalogue_said(
         return f"Nearest entries by component: {listed(told)}."
     if not differing.size:
         what = "cosine similarities" if shown is as_cosine else "spectral angles"
-        ends = f"{shown(best.min())} to {shown(best.max())}"
+        ends = " to ".join(map(shown, sorted((best.min(), best.max()), reverse=shown is as_angle)))
         return (
             f"The nearest entry of each component is the same in all {len(modes)} modes; {what} "
             f"are {ends}."

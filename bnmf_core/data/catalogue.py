@@ -1,5 +1,6 @@
 """A catalogue of known components: signatures of COSMIC, topics or spectra, from a user's file."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from bnmf_core.data.matching import KEYS, bare_names
 from bnmf_core.data.reading import Reading
 from bnmf_core.numerics.matrix import dense
 
+# The unit in a heading such as "wavelength (nm)".
+_UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]")
 # Columns of words before the numbers that may name a row together.
 MOST_COLUMNS_OF_WORDS = 3
 
@@ -81,9 +84,11 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
         parts, reading = _read(source, filename)
         X: Any = parts["X"]
         values = dense(X)
-        features = bare_names(parts.get("features") or ()) or tuple(
-            str(d + 1) for d in range(len(values))
-        )
+        entries = list(parts.get("observations") or [""] * values.shape[1])
+        features = bare_names(parts.get("features") or ())
+        if not features and (places := _places(values, entries)):
+            features, values, entries = places, values[:, 1:], entries[1:]
+        features = features or tuple(str(d + 1) for d in range(len(values)))
         if len(set(features)) < len(features):
             features = _by_more_columns(source, filename, reading) or features
     except DataError as error:
@@ -92,8 +97,19 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
         raise DataError(f"The catalogue {shown!r} has empty cells; every entry must be a number.")
     if values.size and values.min() < 0:
         raise DataError(f"The catalogue {shown!r} has negative entries; every entry must be ≥ 0.")
-    entries = parts.get("observations") or [""] * values.shape[1]
     return Catalogue(shown, features, tuple(clean_names(entries, "entry")), values)
+
+
+def _places(values: np.ndarray, entries: Sequence[str]) -> tuple[str, ...]:
+    """Names of rows from a first column of wavelengths, with the unit of its heading; () without.
+
+    They rise or fall throughout, in a table whose rows have no other names.
+    """
+    if values.shape[1] < 2:
+        return ()
+    unit = _UNIT.search(entries[0])
+    names = tuple(f"{place:.12g} {unit[1] if unit else ''}".rstrip() for place in values[:, 0])
+    return names if axis_of(names) is not None else ()
 
 
 def _read(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data.catalogue import Catalogue, match_catalogue
+from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
 
 
 def spectra_of(places, unit=""):
@@ -29,3 +29,15 @@ def test_spectra_in_other_units_or_short_of_the_data_are_refused():
         match_catalogue(spectra_of(np.arange(0.3, 0.8, 0.01), " um"), features)
     with pytest.raises(DataError, match="covers 405 to 600, the data 400 to 490"):
         match_catalogue(spectra_of(np.arange(405.0, 601.0, 15.0)), features)
+
+
+def test_a_first_column_of_wavelengths_names_the_rows_with_the_unit_of_its_heading():
+    rows = [f"{x:g},{x / 1000:g},{1 + d % 2}" for d, x in enumerate(np.arange(400, 425, 2.5))]
+    for heading, unit in (("wavelength", ""), ("wavelength (nm)", " nm"), ("[ nm ]", " nm")):
+        text = "\n".join([f"{heading},soil,tree", *rows])
+        found = read_catalogue(text.encode(), "lib.csv")
+        assert found.entries == ("soil", "tree") and found.values.shape == (10, 2)
+        assert found.features[1] == f"402.5{unit}"
+    # Rows that go up and down are entries like others.
+    shuffled = "\n".join(["a,b,c", *rows[::2], *rows[1::2]])
+    assert read_catalogue(shuffled.encode(), "lib.csv").entries == ("a", "b", "c")

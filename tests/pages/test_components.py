@@ -12,6 +12,7 @@ from bnmf_core.findings.spreads import facts, spreads
 from bnmf_core.runs.foreign import bring
 from bnmf_core.store.manifest import DONE
 from pages.components_parts.words import names_in
+from pages.frame import services
 from tests.pages.apps import page, table_with, words
 
 GENES = [f"gene{d}" for d in range(160)]
@@ -109,6 +110,13 @@ def test_a_catalogue_is_compared_mode_by_mode(two):
     (other,) = (one for one in told if one.startswith("myosin"))
     assert {"1.00 in mode", "0.00 in mode"} == {other[8:20], other[24:36]}
     assert "All 160 features are in the catalogue" in words(app)
+    app.selectbox(key="known_entry").set_value(0).run()
+    begin = next(one for one in app.button if one.label.startswith("Solve again with it"))
+    begin.click().run()
+    services.place().wait(60)
+    app.run()
+    assert not app.exception
+    assert "With “kinase” in place of component" in words(app) and "others turn" in words(app)
     content = content.replace(b"gene7\t", b"gone\t")
     app.file_uploader(key="catalogue_file").set_value(("known.txt", content, "text/plain")).run()
     assert not app.exception

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import listed, percent
 from bnmf_core.lazy import lazy
+from bnmf_core.numerics.matrix import dense
 
 distance = lazy("scipy.spatial.distance")
 hierarchy = lazy("scipy.cluster.hierarchy")
@@ -19,6 +21,8 @@ hierarchy = lazy("scipy.cluster.hierarchy")
 NOBODY = -1
 # Classes of which a sentence tells.
 MOST_TOLD = 3
+# Entries of X that are made dense at once.
+COLUMNS = 2**22
 # Observations that sum to less than this part of the median are typical of nothing.
 FAINT = 0.5
 
@@ -63,6 +67,32 @@ def sample_amounts(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     Of counts these are counts: the exposures of mutational signatures, the words of each topic.
     """
     return W * A.sum(axis=-2)[..., None]
+
+
+def reconstruction_cosines(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Cosine similarity (N,) of each observation's seen entries with their fit; 0 of an empty one.
+
+    A : (D, R), W : (R, N). As for mutational signatures (Alexandrov and others 2020, Nature 578).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import Dataset
+    >>> from bnmf_core.compare.samples import reconstruction_cosines
+    >>> data = Dataset.from_array([[3.0, 1.0], [4.0, 0.0]])
+    >>> reconstruction_cosines(data, np.array([[1.0], [0.0]]), np.array([[2.0, 2.0]]))
+    array([0.6, 1. ])
+    """
+    found = np.zeros(dataset.N)
+    step = max(1, COLUMNS // dataset.D)
+    for first in range(0, dataset.N, step):
+        some = slice(first, first + step)
+        X, fit = dense(dataset.X[:, some]), A @ W[:, some]
+        if dataset.mask is not None:
+            fit = np.where(dataset.mask[:, some], fit, 0.0)
+        size = np.linalg.norm(X, axis=0) * np.linalg.norm(fit, axis=0)
+        np.divide((X * fit).sum(axis=0), size, out=found[some], where=size > 0)
+    return found
 
 
 def prevalence(shares: np.ndarray) -> np.ndarray:

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from bnmf_core import Dataset
+from bnmf_core.compare import samples
 from bnmf_core.compare.samples import (
     consensus_matrix,
     cophenetic_correlation,
     group_changes,
     in_groups,
+    reconstruction_cosines,
     sample_groups,
     sample_shares,
     typical_samples,
@@ -100,3 +104,18 @@ def test_the_class_with_the_largest_mean_and_whether_it_depends_on_the_mode():
     assert usage_said(other, 0, ["mode 1", "mode 2"]).endswith(
         "The class with the largest depends on the mode: B (70 %) in mode 2."
     )
+
+
+def test_cosines_of_reconstructions_are_those_of_seen_entries(monkeypatch):
+    rng = np.random.default_rng(6)
+    X, A, W = rng.random((7, 5)), rng.random((7, 2)), rng.random((2, 5))
+    X[:, 3] = 0
+    mask = rng.random(X.shape) < 0.8
+    monkeypatch.setattr(samples, "COLUMNS", 14)
+    for given in (Dataset.from_array(X, mask=mask), Dataset.from_array(sparse.csc_array(X))):
+        found = reconstruction_cosines(given, A, W)
+        for n in range(5):
+            seen = mask[:, n] if given.mask is not None else np.ones(7, dtype=bool)
+            x, fit = X[seen, n], (A @ W)[seen, n]
+            size = np.linalg.norm(x) * np.linalg.norm(fit)
+            assert found[n] == pytest.approx(x @ fit / size if size else 0)

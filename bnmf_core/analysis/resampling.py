@@ -20,6 +20,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.mode_table import most_probable
 from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.samples import sample_groups, sample_shares
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError, raise_if_cancelled
 from bnmf_core.core.problem import Problem
@@ -29,6 +30,7 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.solvers import certificate, usual_solver
 from bnmf_core.solvers.solution import Stopping
+from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
 # Resamples of each kind, and the fewest that are worth the time.
@@ -77,8 +79,20 @@ class Resampling:
     @cached_property
     def angles(self) -> dict[str, np.ndarray]:
         """By kind, (K, R) degrees from each component of the member, in the member's order."""
+        return self._stored("angles")
+
+    @cached_property
+    def groups(self) -> dict[str, np.ndarray]:
+        """By kind, (K, N) the component of the member that has the largest share; −1 for none.
+
+        Of samples that were left out, by the weights that fit best with the basis found without
+        them.
+        """
+        return self._stored("groups")
+
+    def _stored(self, what: str) -> dict[str, np.ndarray]:
         return {
-            kind: files.read_arrays(self.folder / f"{kind}.npz")["angles"]
+            kind: files.read_arrays(self.folder / f"{kind}.npz")[what]
             for kind, one in self.kinds.items()
             if not one.reason
         }
@@ -91,7 +105,7 @@ def compute(
     stopped: Stopped,
     executor: Executor | None = None,
 ) -> None:
-    """Solve the resamples of both kinds from the best mode, and store the angles."""
+    """Solve the resamples of both kinds from the best mode, and store the angles and groups."""
     reason = _why_not(comparison)
     row = -1 if reason else best(comparison)
     kinds = {COUNTS: Kind(reason), SAMPLES: Kind(reason)}
@@ -117,8 +131,9 @@ def compute(
                 rngs = np.random.default_rng((SEED, i)).spawn(many)
                 arguments = [(problem, way, A, W, rng) for rng in rngs]
                 with Tasks(executor, stopped, of_kind, many, "resampling") as tasks:
-                    angles, done = zip(*tasks.make(turned, arguments), strict=True)
-                files.write_arrays(path, {"angles": np.array(angles), "converged": np.array(done)})
+                    made = zip(*tasks.make(turned, arguments), strict=True)
+                names = ("angles", "converged", "groups")
+                files.write_arrays(path, dict(zip(names, map(np.array, made), strict=True)))
             converged = int(files.read_arrays(path)["converged"].sum())
             kinds[kind] = Kind("", many, converged)
     plain = {kind: vars(one) for kind, one in kinds.items()}
@@ -200,8 +215,8 @@ def turned(
     W: np.ndarray,
     rng: np.random.Generator,
     stopped: Stopped = lambda: False,
-) -> tuple[np.ndarray, bool]:
-    """How far a resample turns the components of a factorization.
+) -> tuple[np.ndarray, bool, np.ndarray]:
+    """How far a resample turns the components of a factorization, and how it groups samples.
 
     Parameters
     ----------
@@ -209,8 +224,8 @@ def turned(
 
     Returns
     -------
-    Degrees (R,) from each component to its partner, 90 where a component has vanished, and whether
-    the solver has converged.
+    Degrees (R,) from each component to its partner, 90 where a component has vanished; whether the
+    solver has converged; and of all N samples the component with the largest share, −1 for none.
     """
     dataset, samples = way(problem.dataset, rng)
     other = Problem.without_model(dataset, problem.rank, loss=problem.loss)
@@ -219,7 +234,10 @@ def turned(
     angles = component_angles(B[None], A, order)[0]
     held = B.sum(axis=0) * V.sum(axis=1)
     vanished = held <= LEAST * held.sum()
-    return np.where(vanished[order[0]], LOST, angles), converged
+    if samples.size < problem.dataset.N:
+        V = weights_given(problem.dataset, B[None], problem.loss)[0]
+    groups = sample_groups(sample_shares(B[:, order[0]], V[order[0]])).astype(np.int16)
+    return np.where(vanished[order[0]], LOST, angles), converged, groups
 
 
 def solved(
@@ -244,7 +262,7 @@ def solved(
 
 
 def read(comparison: Comparison, folder: Path) -> Resampling:
-    """The stored angles."""
+    """The stored angles and groups."""
     found = files.read_json(folder / "resampling.json")
     kinds = {kind: Kind(**one) for kind, one in found["kinds"].items()}
     return Resampling(found["row"], kinds, folder)
@@ -254,7 +272,7 @@ STAGE = Stage(
     key="resampling",
     label="Solving resampled data",
     needs=(structure.STAGE, evidence.STAGE),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     spread=True,

@@ -42,8 +42,8 @@ def medians(data: Dataset, way, rank: int = R, resamples: int = 15) -> np.ndarra
     A, W, _ = resampling.solved(problem, *factors(0))
     rngs = np.random.default_rng(1).spawn(resamples)
     found = [resampling.turned(problem, way, A, W, rng) for rng in rngs]
-    assert all(converged for _, converged in found)
-    return np.array([angles for angles, _ in found])
+    assert all(converged for _, converged, _ in found)
+    return np.array([angles for angles, *_ in found])
 
 
 def drawn_again(data: Dataset, model: str = "poisson") -> resampling.CountsAgain:
@@ -104,10 +104,27 @@ def test_a_component_of_one_sample_is_lost_when_that_sample_is_left_out():
         found = [
             resampling.turned(problem, way, B, V, rng) for rng in np.random.default_rng(1).spawn(20)
         ]
-        angles = np.array([turned for turned, _ in found])
+        angles = np.array([turned for turned, *_ in found])
         assert 0 < sum(stays) < 20
         assert angles[stays].max() < 2 and angles[:, :2].max() < 2
         assert angles[~np.array(stays), 2].min() > 20
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_groups_are_of_all_samples_by_the_components_of_the_start(left_out):
+    A, W = factors(0)
+    data = counted(1e5)
+    model = MODELS["poisson"]
+    problem = Problem.without_model(data, R, loss=model.loss(model.Settings()))
+    way = resampling.samples_left_out if left_out else drawn_again(data)
+    swapped = [2, 0, 1]
+    for order in ([0, 1, 2], swapped):
+        rng = np.random.default_rng(4)
+        groups = resampling.turned(problem, way, A[:, order], 1e5 * W[order], rng)[2]
+        assert groups.shape == (N,)
+        # Samples with a component of their own belong to it, whether they were left out or not.
+        for n in range(15):
+            assert order[groups[n]] == n // 5
 
 
 @pytest.mark.parametrize("model", ["poisson", "negative_binomial"])
@@ -148,6 +165,7 @@ def test_the_stage_stores_the_same_bits_again_also_after_it_was_stopped(compared
         assert again.kinds == first.kinds
         for kind in (COUNTS, SAMPLES):
             np.testing.assert_array_equal(first.angles[kind], again.angles[kind])
+            np.testing.assert_array_equal(first.groups[kind], again.groups[kind])
             assert first.angles[kind].shape == (10, R)
     assert np.median(first.angles[COUNTS]) < 10
 

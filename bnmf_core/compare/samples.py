@@ -159,6 +159,38 @@ def consensus_matrix(groups: np.ndarray) -> np.ndarray:
     return together / len(groups)
 
 
+def doubtful_pairs(
+    together: np.ndarray, groups: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of one group that are together least, and of two groups that are together most often.
+
+    Parameters
+    ----------
+    together : (N, N) of :func:`consensus_matrix`. groups : (N,). most : pairs of each kind.
+
+    Returns
+    -------
+    (k, 2) and (l, 2) indices, the most doubtful first, without pairs that nobody doubts. What
+    belongs to no group is in no pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.samples import doubtful_pairs
+    >>> together = np.array([[1.0, 0.6, 0.3], [0.6, 1.0, 0.0], [0.3, 0.0, 1.0]])
+    >>> [pairs.tolist() for pairs in doubtful_pairs(together, np.array([0, 0, 1]), 5)]
+    [[[0, 1]], [[0, 2]]]
+    """
+    i, j = np.triu_indices(groups.size, 1)
+    known, same, part = (groups[i] >= 0) & (groups[j] >= 0), groups[i] == groups[j], together[i, j]
+    found = []
+    for chosen, doubt in ((same, 1.0 - part), (~same, part)):
+        rows = np.flatnonzero(known & chosen & (doubt > 0))
+        rows = rows[np.argsort(-doubt[rows], kind="stable")][:most]
+        found.append(np.column_stack([i[rows], j[rows]]))
+    return found[0], found[1]
+
+
 def cophenetic_correlation(consensus: np.ndarray) -> float:
     """How clear the groups of a consensus matrix (N, N) are; 1 where any two are always alike.
 

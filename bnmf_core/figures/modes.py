@@ -143,7 +143,7 @@ def mode_map(
         )
         for k in list(dict.fromkeys([*np.flatnonzero(heavy).tolist(), *range(K)]))[:LABELLED]
     }
-    notes = _placed(points[representatives] / scale, size / 2, labels, scale)
+    notes = placed_labels(points[representatives] / scale, size / 2, labels, scale)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
     if K == 1 and not dots.size:  # a single circle, in the middle: there is nothing to measure
@@ -161,7 +161,7 @@ def mode_map(
     return layout(figure, title, HEIGHT, margin=margin)
 
 
-def _placed(
+def placed_labels(
     places: np.ndarray, radii: np.ndarray, labels: dict[int, str], scale: float
 ) -> list[dict[str, object]]:
     """Labels where they hide no circle and no other label, as annotations; all in pixels."""

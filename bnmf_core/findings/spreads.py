@@ -139,13 +139,21 @@ def spreads(answer: "Answer") -> Spreads | None:
 
 def _others(table: pd.DataFrame, mode: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Other modes, those that count first; their masses; which of them count."""
-    joined = table["joined"].to_numpy(dtype=int)
-    mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
-    weighed = np.isfinite(mass).any()
-    counts = mass >= LITTLE if weighed else table["as_good_as_best"].to_numpy(dtype=bool)
+    mass, counts = counting(table)
     order = np.lexsort((np.arange(mass.size), -np.nan_to_num(mass), ~counts))
     others = order[order != mode][:COMPARED]
     return others, mass[others], counts[others]
+
+
+def counting(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Masses (K,) of modes, and which of them count: (K,) bool.
+
+    Those with mass do, or those that fit as well as the best where no mass is known.
+    """
+    joined = table["joined"].to_numpy(dtype=int)
+    mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
+    weighed = np.isfinite(mass).any()
+    return mass, mass >= LITTLE if weighed else table["as_good_as_best"].to_numpy(dtype=bool)
 
 
 def facts(found: Spreads, component: int | None = None) -> list[Fact]:

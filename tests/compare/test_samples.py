@@ -9,6 +9,7 @@ from bnmf_core.compare import samples
 from bnmf_core.compare.samples import (
     consensus_matrix,
     cophenetic_correlation,
+    doubtful_pairs,
     group_changes,
     in_groups,
     reconstruction_cosines,
@@ -63,6 +64,28 @@ def test_consensus_counts_pairs_and_needs_no_matching():
     renamed = (groups + np.arange(9)[:, None]) % 3
     np.testing.assert_allclose(consensus_matrix(renamed), found)
     assert consensus_matrix(np.array([[-1, -1, 0]]))[0, 1] == 0
+
+
+def test_doubtful_pairs_are_those_of_loops():
+    rng = np.random.default_rng(2)
+    groups = np.append(rng.integers(0, 3, 14), -1)
+    votes = np.array([np.where(rng.random(15) < 0.3, rng.integers(0, 3, 15), groups)] * 4)
+    votes[1:] = [np.where(rng.random(15) < 0.3, rng.integers(0, 3, 15), groups) for _ in range(3)]
+    together = consensus_matrix(votes)
+    parted, joined = [], []
+    for a in range(15):
+        for b in range(a + 1, 15):
+            if -1 in (groups[a], groups[b]):
+                continue
+            if groups[a] == groups[b] and together[a, b] < 1:
+                parted.append((together[a, b], a, b))
+            if groups[a] != groups[b] and together[a, b] > 0:
+                joined.append((-together[a, b], a, b))
+    found = doubtful_pairs(together, groups, 6)
+    for pairs, expected in zip(found, (parted, joined), strict=True):
+        assert pairs.tolist() == [[a, b] for _, a, b in sorted(expected)][:6]
+    agreed = consensus_matrix(np.array([groups, groups]))
+    assert all(pairs.shape == (0, 2) for pairs in doubtful_pairs(agreed, groups, 6))
 
 
 def test_clusters_have_cophenetic_correlation_one_and_chance_has_less():

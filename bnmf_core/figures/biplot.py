@@ -1,0 +1,150 @@
+"""Samples and features of a factorization in one plane, between the components as its corners."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.compare.biplot import Biplot
+from bnmf_core.core.names import numbered, percent
+from bnmf_core.figures.modes import MODE_COLORS, placed_labels
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import (
+    DASHES,
+    INK,
+    LINE,
+    MUTED,
+    component_color,
+    layout,
+    safe,
+)
+from bnmf_core.figures.thinning import thinned
+
+# Pixels: of the picture, and of what lies between its left and right corners.
+HEIGHT, FLAT, ACROSS = 520, 260, 480
+# Samples far from the rest of their group that have their names.
+OUTLYING = 5
+# Of more classes none are drawn: every class has a colour and a marker of its own.
+MOST_CLASSES = len(MODE_COLORS)
+SYMBOLS = tuple(DASHES)
+
+
+def outlying(samples: np.ndarray, groups: np.ndarray, most: int = OUTLYING) -> np.ndarray:
+    """Samples farthest from the mean of their group, the farthest first: samples (N, 2)."""
+    away = np.zeros(groups.size)
+    for group in np.unique(groups[groups >= 0]):
+        rows = groups == group
+        away[rows] = np.linalg.norm(samples[rows] - samples[rows].mean(axis=0), axis=1)
+    order = np.argsort(-away, kind="stable")[:most]
+    return order[away[order] > 0]
+
+
+def sample_biplot(
+    found: Biplot,
+    groups: np.ndarray,
+    observations: Sequence[str],
+    features: Sequence[str],
+    classes: Sequence[str] | None = None,
+    called: Sequence[str] = (),
+    sample: int | None = None,
+) -> go.Figure:
+    """Samples as points, the strongest features of each component as diamonds with their names.
+
+    Parameters
+    ----------
+    groups : (N,) components of samples, their colours where there are no classes; −1 for none.
+    observations, features : N and D names. classes : N words, "" for none; colours, if there are
+    few enough. called : R names of components. sample : the one that is framed. The customdata of
+    a sample is its index.
+    """
+    words = sorted({each for each in classes or () if each})
+    by_class = 1 < len(words) <= MOST_CLASSES
+    looks = np.array([words.index(c) if c else -1 for c in classes or ()]) if by_class else groups
+    known = np.flatnonzero(np.isfinite(found.samples[:, 0]))
+    x, y = found.samples[known].T
+    points = thinned(x, y, looks[known])
+    figure, R = Sketch(), len(found.corners)
+    names = numbered(called, R)
+    if R <= 3:  # the plane is the simplex itself
+        around = found.corners[[*range(R), 0]]
+        line = {"color": MUTED, "width": 1}
+        figure.add_scatter(
+            x=around[:, 0],
+            y=around[:, 1],
+            mode="lines",
+            line=line,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    for look in np.unique(looks[known]).tolist():
+        rows = np.flatnonzero(points.drawn & (looks[known] == look))
+        color = MUTED if look < 0 else MODE_COLORS[look] if by_class else component_color(look)
+        figure.add_scatter(
+            x=x[rows],
+            y=y[rows],
+            mode="markers",
+            marker={
+                "color": color,
+                "size": 7,
+                "symbol": SYMBOLS[look] if by_class and look >= 0 else "circle",
+                "opacity": 0.7,
+            },
+            name=safe(words[look] if look >= 0 else "no class", 24) if by_class else "",
+            showlegend=by_class,
+            customdata=points.customdata(rows, known),
+            text=[safe(observations[n], 40) for n in known[rows]],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    shown = np.unique(found.strongest)
+    shown = shown[np.isfinite(found.features[shown, 0])]
+    figure.add_scatter(
+        x=found.features[shown, 0],
+        y=found.features[shown, 1],
+        mode="markers",
+        marker={"symbol": "diamond-open", "size": 9, "color": INK, "line": {"width": 1.5}},
+        text=[safe(features[d], 40) for d in shown],
+        hovertemplate="%{text}<extra></extra>",
+        name="features",
+        showlegend=by_class,
+    )
+    if sample is not None and np.isfinite(found.samples[sample, 0]):
+        figure.add_scatter(
+            x=found.samples[[sample], 0],
+            y=found.samples[[sample], 1],
+            mode="markers",
+            marker={"symbol": "circle-open", "size": 16, "color": INK, "line": {"width": 2}},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    far = outlying(found.samples[known], groups[known])
+    named = known[far] if sample is None else np.unique([*known[far], sample])
+    named = named[np.isfinite(found.samples[named, 0])]
+    # Corners come first, then features, then samples: what comes first has the better place.
+    places = np.vstack([found.corners, found.features[shown], found.samples[named]])
+    told = [f"<b>{safe(name, 24)}</b>" for name in names]
+    told += [f"<i>{safe(features[d], 18)}</i>" for d in shown]
+    told += [safe(observations[n], 18) for n in named]
+    scale = float(max(np.ptp(places[:, 0]) / ACROSS, np.ptp(places[:, 1]) / HEIGHT, 1e-9))
+    radii = np.repeat([4.0, 5.0], [R, len(places) - R])
+    notes = placed_labels(places / scale, radii, dict(enumerate(told)), scale)
+    for note in notes[R:]:
+        note["font"] = {"size": 11, "color": LINE}
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    figure.update_layout(annotations=notes)
+    title = f"Observations and features between {R} components"
+    margin: dict[str, object] = {"l": 60, "r": 90, "b": 24, "t": 84 if by_class else 60}
+    return layout(figure, title, FLAT if R == 2 else HEIGHT, margin=margin)
+
+
+def biplot_said(found: Biplot) -> str:
+    """How much of the shares the plane shows, and what it means to be near; sentences."""
+    if len(found.corners) <= 3:
+        exact = "line" if len(found.corners) == 2 else "triangle"
+        said = f"The {exact} shows the shares exactly."
+    else:
+        said = (
+            f"The plane shows {percent(found.shown)} of the variation of the shares of "
+            f"observations, {percent(found.shown_of_features)} of that of features."
+        )
+    return f"{said} What is near a corner has most of its share there; features are diamonds."

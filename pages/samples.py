@@ -10,7 +10,17 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
-from pages.samples_parts import beside, by_class, exposures, grouping, over_time, texts, usages
+from pages.samples_parts import (
+    beside,
+    by_class,
+    changing,
+    exposures,
+    grouping,
+    over_time,
+    plane,
+    texts,
+    usages,
+)
 
 guard.enter("samples")
 look = panel.look()
@@ -58,9 +68,14 @@ beside.typical(look, found, called)
 left, right = st.columns(2)
 with left:
     beside.changes(look, found, int(rows[0]), called)
+changed = Answer.of(look).regrouped(int(rows[0]))
 with right:
-    beside.consensus(look, found)
-grouping.unsteady(look, found, called)
+    asked = changing.ask(look, found, changed)
+    beside.consensus(look, asked)
+grouping.unsteady(look, asked, called)
+changing.sentences(look, changed, called)
+changing.pairs(look, found, changed, asked)
+plane.show(look, found, classes, called, sample)
 texts.show(look, found, called, chosen)
 if labels:
     by_class.show(look, int(rows[0]), called, link.get("label"))

@@ -85,10 +85,11 @@ class Resampling:
     def groups(self) -> dict[str, np.ndarray]:
         """By kind, (K, N) the component of the member that has the largest share; −1 for none.
 
-        Of samples that were left out, by the weights that fit best with the basis found without
-        them.
+        Only of resamples that converged. Of samples that were left out, by the weights that fit
+        best with the basis found without them.
         """
-        return self._stored("groups")
+        done = self._stored("converged")
+        return {kind: groups[done[kind]] for kind, groups in self._stored("groups").items()}
 
     def _stored(self, what: str) -> dict[str, np.ndarray]:
         return {

@@ -38,7 +38,7 @@ class Biplot:
     strongest: np.ndarray
 
 
-def biplot(A: np.ndarray, W: np.ndarray, most: int = 4) -> Biplot:
+def biplot(A: np.ndarray, W: np.ndarray, most: int = 3) -> Biplot:
     """Samples and features by their shares of components, in the plane that shows samples best.
 
     Parameters

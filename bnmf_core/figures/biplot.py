@@ -20,8 +20,8 @@ from bnmf_core.figures.style import (
 )
 from bnmf_core.figures.thinning import thinned
 
-# Pixels: of the picture, and of what lies between its left and right corners.
-HEIGHT, FLAT, ACROSS = 520, 260, 480
+# Pixels: of the picture, of one that is a line, and of what is drawn, across and up.
+HEIGHT, FLAT, ACROSS, UP = 640, 260, 640, 480
 # Samples far from the rest of their group that have their names.
 OUTLYING = 5
 # Of more classes none are drawn: every class has a colour and a marker of its own.
@@ -122,9 +122,9 @@ def sample_biplot(
     # Corners come first, then features, then samples: what comes first has the better place.
     places = np.vstack([found.corners, found.features[shown], found.samples[named]])
     told = [f"<b>{safe(name, 24)}</b>" for name in names]
-    told += [f"<i>{safe(features[d], 18)}</i>" for d in shown]
-    told += [safe(observations[n], 18) for n in named]
-    scale = float(max(np.ptp(places[:, 0]) / ACROSS, np.ptp(places[:, 1]) / HEIGHT, 1e-9))
+    told += [f"<i>{safe(features[d], 14)}</i>" for d in shown]
+    told += [safe(observations[n], 14) for n in named]
+    scale = float(max(np.ptp(places[:, 0]) / ACROSS, np.ptp(places[:, 1]) / UP, 1e-9))
     radii = np.repeat([4.0, 5.0], [R, len(places) - R])
     notes = placed_labels(places / scale, radii, dict(enumerate(told)), scale)
     for note in notes[R:]:

@@ -40,14 +40,15 @@ class Regrouped:
     mode : of the factorization, 0-based. groups : (N,) in it; −1 for none.
     others : "modes", "draws", "counts", "samples" → (m, N) groups, by components matched with
         these. What is not known is left out, and so is all where the mode hardly counts.
-    modes : (K,) those of the first kind, 0-based, its own first. shares : (K, N) of each group.
+    modes : (K,) those of the first kind, 0-based, its own first and at least. shares : (K, N) the
+        largest of each sample there.
     """
 
     mode: int
     groups: np.ndarray
     others: dict[str, np.ndarray]
-    modes: tuple[int, ...] = ()
-    shares: np.ndarray | None = None
+    modes: tuple[int, ...]
+    shares: np.ndarray
 
     @property
     def agreed(self) -> dict[str, np.ndarray]:
@@ -73,9 +74,7 @@ class Regrouped:
         return fact("regrouped", sample=sample, parts="; ".join(map(say, parts)), said=parts)
 
     def _in_modes(self, n: int, names: list[str]) -> Iterator[Fact]:
-        if MODES not in self.others or self.shares is None:
-            return
-        of = self.others[MODES][:, n]
+        of = self.others.get(MODES, self.groups[None])[:, n]
         for group in dict.fromkeys(of.tolist()):
             held = np.flatnonzero(of == group)
             numbers = tuple(self.modes[k] + 1 for k in held)
@@ -119,19 +118,14 @@ def regrouped(answer: "Answer", row: int) -> Regrouped:
     comparison, labels = answer.comparison, answer.modes.labels
     mode, representative = int(labels[row]), answer.modes.representative
     A = comparison.aligned([int(representative[0]), row])[1]
-    groups = groups_of(comparison, row, A)
     counts = counting(answer.table)[1]
-    if comparison.of_tiles or not counts[mode]:
-        return Regrouped(mode, groups, {})
-    others: dict[str, np.ndarray] = {}
-    modes: tuple[int, ...] = (mode,)
-    shares = None
     weighty = [int(k) for k in np.flatnonzero(counts) if k != mode][: COMPARED - 1]
-    if weighty:
-        modes = (mode, *weighty)
-        rows = [row, *representative[weighty]]
-        of_modes = np.array([_shares(comparison, int(k), A) for k in rows])
-        others[MODES], shares = sample_groups(of_modes), of_modes.max(axis=1)
+    rows, modes = [row, *representative[weighty]], (mode, *weighty)
+    shares = np.array([_shares(comparison, int(k), A) for k in rows])
+    of_modes, largest = sample_groups(shares), shares.max(axis=1)
+    if comparison.of_tiles or not counts[mode]:
+        return Regrouped(mode, of_modes[0], {}, modes[:1], largest[:1])
+    others = {MODES: of_modes} if weighty else {}
     verdicts = answer.verdicts
     settled = [] if verdicts is None else [v.run for v in verdicts.by_run.values() if v.settled]
     draws = np.flatnonzero(comparison.members["run"].isin(settled) & (labels == mode))
@@ -143,6 +137,6 @@ def regrouped(answer: "Answer", row: int) -> Regrouped:
         # Stored by the components of a member: these by the numbers they have here.
         numbers = np.argsort(matching(comparison.bases([found.row]), A)[0])
         for kind in (COUNTS, SAMPLES):
-            if kind in found.groups:
+            if len(found.groups.get(kind, ())):
                 others[kind] = np.append(numbers, -1)[found.groups[kind]]
-    return Regrouped(mode, groups, others, modes, shares)
+    return Regrouped(mode, of_modes[0], others, modes, largest)

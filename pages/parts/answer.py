@@ -27,6 +27,7 @@ from bnmf_core.compare.unseen import Unseen
 from bnmf_core.findings import answer
 from bnmf_core.findings.components import ComponentFacts, component_facts
 from bnmf_core.findings.facts import Fact
+from bnmf_core.findings.regrouped import Regrouped, regrouped
 from bnmf_core.findings.spreads import Spreads, spreads
 from pages.frame import watch
 from pages.frame.lens import Lens
@@ -99,6 +100,10 @@ class Answer(answer.Answer):
     def spreads(self) -> Spreads | None:
         """How far components turn, kept from one redraw to the next."""
         return self._kept("spreads", lambda: spreads(self))
+
+    def regrouped(self, row: int) -> Regrouped:
+        """Which observations change group beside a member, kept from one redraw to the next."""
+        return self._kept(f"regrouped {row}", lambda: regrouped(self, row))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.kept_under, self.metric, self.modes.threshold)

@@ -13,17 +13,15 @@ from bnmf_core.compare.samples import (
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.samples import consensus_picture, group_flow
-from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.findings.regrouped import groups_of
 from bnmf_core.numerics.matrix import dense
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
-from pages.samples_parts.grouping import Grouping, groups_of, shares_table
+from pages.samples_parts.grouping import Grouping, shares_table, some_of
 
 # Observations shown of each component, and the features that are named of each.
 IMAGES, NAMED, FEATURES = 5, 4, 4
-# Observations of the consensus matrix, evenly spaced over the groups.
-MOST = 240
 
 
 def typical(look: Lens, found: Grouping, called: list[str]) -> None:
@@ -88,7 +86,7 @@ def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
         - 1
     )
     link.share("with")
-    second = groups_of(look, int(look.modes.representative[k]), found.A)
+    second = groups_of(look.analysis, int(look.modes.representative[k]), found.A)
     flow = group_changes(found.groups, second, len(found.W))
     name = look.mode_names[own] if look.analysis.optima[row] else look.name(row)
     names = (name, look.mode_names[k])
@@ -104,7 +102,7 @@ def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
 
 def consensus(look: Lens, found: Grouping) -> None:
     """How often two observations are in one group."""
-    some = found.order[evenly_spaced(found.order.size, MOST)]
+    some = some_of(found)
     together = consensus_matrix(found.others[:, some])
     correlation = cophenetic_correlation(together)
     few = "" if some.size == found.order.size else f" {some.size} observations, evenly spaced."

@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import chains
-from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
 from bnmf_core.core.names import numbered
+from bnmf_core.findings.regrouped import groups_of
 from bnmf_core.numerics.linalg import evenly_spaced
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
-# Optima, or draws where none is known, that are asked for the group of each observation.
+# Optima, or factorizations where none is known, that are asked for the group of each observation.
 MOST = 200
+# Observations of the consensus matrix, evenly spaced over the groups.
+MOST_PAIRED = 240
 # Observations in the table of those that change.
 MOST_SHOWN = 200
 
@@ -47,17 +48,10 @@ class Grouping:
 def of(look: Lens, row: int) -> Grouping:
     """That of a member, kept while the comparison is."""
     comparison = look.analysis
-    asked, what = comparison.grouped, "optima" if comparison.optima.any() else "draws"
-    if what == "optima" and np.unique(look.modes.labels[asked]).size == 1:
-        # Optima of one mode agree by what a mode is; draws say what the data leave open there.
-        verdicts = chains.STAGE.perhaps(comparison)
-        settled = [] if verdicts is None else [v.run for v in verdicts.by_run.values() if v.settled]
-        draws = np.flatnonzero(comparison.members["run"].isin(settled))
-        if draws.size:
-            asked, what = draws, "draws"
+    what = "optima" if comparison.optima.any() else "factorizations"
     # Components have the numbers of the first mode, which changes with the threshold.
     first = int(look.modes.representative[0])
-    return _of(comparison.kept_under, row, first, what, asked, look)
+    return _of(comparison.kept_under, row, first, what, comparison.grouped, look)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -67,16 +61,14 @@ def _of(
     A, W = (part[0] for part in _look.aligned_factors(np.array([row])))
     shares = sample_shares(A, W)
     asked = _asked[evenly_spaced(_asked.size, MOST)]
-    of_all = np.array([groups_of(_look, int(other), A) for other in asked])
+    of_all = np.array([groups_of(_look.analysis, int(other), A) for other in asked])
     groups = sample_groups(shares)
     return Grouping(A, W, shares, groups, in_groups(shares), of_all, f"{len(asked)} {what}")
 
 
-def groups_of(look: Lens, row: int, reference: np.ndarray) -> np.ndarray:
-    """Groups (N,) of a member, by components matched with those of the reference (D, R)."""
-    A, W = look.analysis.factors([row])
-    order = matching(A, reference)[0]
-    return sample_groups(sample_shares(A[0][:, order], W[0][order]))
+def some_of(found: Grouping) -> np.ndarray:
+    """The observations of which pairs are looked at, group by group."""
+    return found.order[evenly_spaced(found.order.size, MOST_PAIRED)]
 
 
 def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from bnmf_core.analysis.resampling import COUNTS, SAMPLES
 from bnmf_core.core.errors import Cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.store import files
 
 D, N, R = 24, 30, 3
 
@@ -167,6 +168,13 @@ def test_the_stage_stores_the_same_bits_again_also_after_it_was_stopped(compared
             np.testing.assert_array_equal(first.angles[kind], again.angles[kind])
             np.testing.assert_array_equal(first.groups[kind], again.groups[kind])
             assert first.angles[kind].shape == (10, R)
+            path = tmp_path / "first" / f"{kind}.npz"
+            stored = files.read_arrays(path)
+            assert first.groups[kind].shape == (stored["converged"].sum(), N)
+            files.write_arrays(path, stored | {"converged": np.arange(10) == 4})
+            (left,) = resampling.read(comparison, path.parent).groups[kind]
+            np.testing.assert_array_equal(left, stored["groups"][4])
+            files.write_arrays(path, stored)
     assert np.median(first.angles[COUNTS]) < 10
 
 

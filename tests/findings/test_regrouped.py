@@ -67,12 +67,12 @@ def test_each_number_is_that_of_its_kind(seed):
     assert found.groups.tolist() == [0, 0, 0, 1, 1, 1]
     assert sentences(found) == [
         "s5: component 2 (sun) in mode 1 (share 90 %); component 1 in mode 2 (share 60 %); "
-        "100 % of the draws within mode 1 say component 2 (sun); 100 % of the resamples of samples "
-        "say component 2 (sun).",
+        "100 % of the draws within mode 1 say component 2 (sun); 100 % of the resamples with "
+        "samples left out say component 2 (sun).",
         "s1: component 1 in modes 1 and 2 (share at least 90 %); 100 % of the draws within mode 1 "
-        "say component 1; 75 % of the resamples of samples say component 1.",
+        "say component 1; 75 % of the resamples with samples left out say component 1.",
         "s0: component 1 in modes 1 and 2 (share at least 90 %); 80 % of the draws within mode 1 "
-        "say component 1; 100 % of the resamples of samples say component 1.",
+        "say component 1; 100 % of the resamples with samples left out say component 1.",
     ]
     table = found.table([f"s{n}" for n in range(N)], [], 2)
     assert table["same group in modes"].tolist() == [0.5, 1.0, 1.0]
@@ -87,7 +87,7 @@ def test_numbers_are_those_of_loops_and_the_least_certain_comes_first():
         kind: np.array([np.where(rng.random(12) < 0.2, (groups + 1) % 3, groups) for _ in range(m)])
         for kind, m in ((DRAWS, 9), ("counts", 5))
     }
-    found = Regrouped(0, groups, others)
+    found = Regrouped(0, groups, others, (0,), np.ones((1, 12)))
     least = []
     for n in range(12):
         parts = [sum(int(g == groups[n]) for g in of[:, n]) / len(of) for of in others.values()]
@@ -103,6 +103,7 @@ def test_nothing_is_said_from_unsettled_chains_or_modes_that_hardly_count():
     light = regrouped(planted(mass=(0.999, 0.001)), 0)
     assert MODES not in light.others and 5 not in light.changing
     assert "mode 2" not in " ".join(sentences(light))
+    assert sentences(light)[-1].startswith("s0: component 1 in mode 1 (share 90 %); 80 % of the")
     assert regrouped(planted(mass=(0.999, 0.001)), 1).others == {}
 
 
@@ -114,7 +115,7 @@ def test_resamples_of_another_mode_and_draws_elsewhere_are_not_asked():
 def test_nothing_is_said_when_all_agree():
     found = regrouped(planted(mass=(1.0, 0.0), draws=0, resamples=False), 0)
     assert found.others == {} and found.changing.size == 0
-    same = Regrouped(0, np.array([0, 1]), {DRAWS: np.array([[0, 1]] * 5)})
+    same = Regrouped(0, np.array([0, 1]), {DRAWS: np.array([[0, 1]] * 5)}, (0,), np.ones((1, 2)))
     assert same.changing.size == 0 and same.table(["a", "b"], [], 2).empty
 
 

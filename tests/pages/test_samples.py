@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.analysis import structure
+from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
 from pages.frame import declared
@@ -139,3 +141,66 @@ def test_shares_by_class_are_those_of_the_weights(two):
     boxes = chart(app, "Component 2 by class")["data"]
     assert [box["name"] for box in boxes] == ["a (5)", "b (4)"]
     assert "Mean share in mode 1, by class: " in words(app)
+
+
+def opened(app, *folds):
+    for fold in folds:
+        app.session_state[fold] = True
+    return app.run()
+
+
+def test_pairs_in_doubt_are_those_of_the_one_that_changes_group(two):
+    app = opened(page("samples", runs=two), "pairs_fold")
+    assert not app.exception
+    table = table_with(app, "first", "second", "here")
+    assert len(table) == 4 + 4 or len(table) == 5 + 3
+    for _, row in table.iterrows():
+        assert "observation 9" in (row["first"], row["second"])
+        assert row["together in 2 factorizations"] == 0.5
+    assert set(table["here"]) == {"same group", "different groups"}
+
+
+def test_nothing_is_said_where_no_mode_is_known_to_count(two):
+    app = page("samples", runs=two)
+    assert "(share" not in words(app)
+    assert not [one for one in app.get("download_button") if "csv_changing" in one.proto.id]
+
+
+def test_every_observation_that_changes_group_between_two_modes_has_its_sentence(server):
+    data = laurberg("two", noise=0.0, rng=np.random.default_rng(0))
+    run_ids = server.start(data, [RunSpec("random_restarts", 3, particles=8)])
+    comparison = server.wait_analysis(run_ids, "structure")
+    app = opened(page("samples", runs=run_ids[0]), "said_fold")
+    assert not app.exception and not app.error
+    labels = structure.modes_at(comparison, "max_angle", SAME_MODE).labels
+    rows = [int(np.flatnonzero(labels == k)[0]) for k in (0, 1)]
+    A, W = comparison.aligned_factors(rows)
+    groups = (A.sum(axis=1)[:, :, None] * W).argmax(axis=1)
+    moved = np.flatnonzero(groups[0] != groups[1])
+    assert moved.size
+    said = words(app)
+    assert [one for one in app.get("download_button") if "csv_changing" in one.proto.id]
+    for n in range(data.N):
+        assert (f"{data.observations[n]}: component" in said) == (n in moved)
+    asked = app.selectbox(key="samples_asked")
+    asked.set_value("modes").run()
+    assert not app.exception
+    chart(app, "Consensus of 2 modes that count")
+    steady = table_with(app, "same group", "else most often")
+    assert set(steady["observation"]) == {data.observations[n] for n in moved}
+
+
+def test_observations_and_features_stand_in_one_plane(two):
+    app = opened(page("samples", runs=two, sample="observation 9"), "biplot")
+    assert not app.exception
+    spec = chart(app, "Observations and features between 2 components")
+    assert "The line shows the shares exactly." in words(app)
+    seen = [
+        n for trace in spec["data"] if "customdata" in trace for n in values(trace["customdata"])
+    ]
+    assert sorted(seen) == list(range(9))
+    assert [trace["name"] for trace in spec["data"] if trace.get("showlegend")] == [
+        "a",
+        "b",
+        "features",
+    ]

@@ -1,0 +1,58 @@
+"""Observations and features in one plane, behind a fold."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.biplot import biplot
+from bnmf_core.figures.biplot import biplot_said, sample_biplot
+from pages.frame import focusing, view
+from pages.frame.lens import Lens
+from pages.samples_parts.grouping import Grouping
+
+
+def show(
+    look: Lens, found: Grouping, classes: list[str] | None, called: list[str], sample: int | None
+) -> None:
+    """The biplot of a factorization; nothing for one component."""
+    if len(found.W) < 2:
+        return
+    fold = st.expander("Observations and features in one plane", key="biplot", on_change="rerun")
+    if not view.is_open(fold):
+        return
+    dataset, placed = look.analysis.seen_dataset, biplot(found.A, found.W)
+
+    def clicked(points: list[Any]) -> None:
+        """A feature is nobody's observation."""
+        if observed := [point for point in points if point.get("customdata") is not None]:
+            focusing.sample_clicked(dataset.observations, observed)
+
+    def table() -> pd.DataFrame:
+        parts = {"observation": (dataset.observations, placed.samples)}
+        parts["feature"] = (dataset.features, placed.features)
+        parts["component"] = ([str(r + 1) for r in range(len(found.W))], placed.corners)
+        rows = [
+            pd.DataFrame({"what": what, "name": list(names), "x": at[:, 0], "y": at[:, 1]})
+            for what, (names, at) in parts.items()
+        ]
+        return pd.concat(rows, ignore_index=True)
+
+    with fold:
+        view.chart(
+            sample_biplot(
+                placed,
+                found.groups,
+                dataset.observations,
+                dataset.features,
+                classes,
+                called,
+                sample,
+            ),
+            biplot_said(placed),
+            name="biplot",
+            origin=look.origin,
+            table=table,
+            select=("points",),
+            on_select=clicked,
+        )

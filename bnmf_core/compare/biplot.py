@@ -50,7 +50,7 @@ def biplot(A: np.ndarray, W: np.ndarray, most: int = 3) -> Biplot:
     DataError
         For fewer than two components.
 
-    Source: Gabriel (1971), The biplot graphic display of matrices, Biometrika 58.
+    Source: Gabriel 1971.
 
     Examples
     --------

@@ -43,6 +43,8 @@ WORKS = {
     "Févotte, Bertin & Durrieu 2009": "C. Févotte, N. Bertin and J.-L. Durrieu: Nonnegative Matrix "
     "Factorization with the Itakura–Saito Divergence: With Application to Music Analysis, Neural "
     "Computation 21(3), 793–830, 2009.",
+    "Gabriel 1971": "K. R. Gabriel: The Biplot Graphic Display of Matrices with Application to "
+    "Principal Component Analysis, Biometrika 58(3), 453–467, 1971.",
     "Gershman, Hoffman & Blei 2012": "S. Gershman, M. Hoffman and D. Blei: Nonparametric "
     "Variational Inference, International Conference on Machine Learning, arXiv:1206.4665, 2012.",
     "Gillis 2020": "N. Gillis: Nonnegative Matrix Factorization, SIAM, 2020.",

@@ -141,10 +141,10 @@ def biplot_said(found: Biplot) -> str:
     """How much of the shares the plane shows, and what it means to be near; sentences."""
     if len(found.corners) <= 3:
         exact = "line" if len(found.corners) == 2 else "triangle"
-        said = f"The {exact} shows the shares exactly."
-    else:
-        said = (
-            f"The plane shows {percent(found.shown)} of the variation of the shares of "
-            f"observations, {percent(found.shown_of_features)} of that of features."
-        )
-    return f"{said} What is near a corner has most of its share there; features are diamonds."
+        near = "What is near a corner has most of its share there."
+        return f"The {exact} shows the shares exactly. {near} Features are diamonds."
+    return (
+        f"The plane shows {percent(found.shown)} of the variation of the shares of observations, "
+        f"{percent(found.shown_of_features)} of that of features, which are diamonds. What is near "
+        "a corner in the middle may be a mixture of others."
+    )

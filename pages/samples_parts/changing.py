@@ -94,7 +94,7 @@ def pairs(look: Lens, found: Grouping, changed: Regrouped, asked: Grouping) -> N
     for kind, chosen in zip(("same group", "different groups"), of_kinds, strict=True):
         for i, j in some[chosen].tolist():
             together = {
-                f"together in {what}": float(consensus_matrix(others[:, [i, j]])[0, 1])
+                f"together in {what}": 100 * float(consensus_matrix(others[:, [i, j]])[0, 1])
                 for others, what in _kinds(found, changed).values()
             }
             rows.append({"first": names[i], "second": names[j], "here": kind} | together)
@@ -110,6 +110,6 @@ def pairs(look: Lens, found: Grouping, changed: Regrouped, asked: Grouping) -> N
             )
         )
         table = pd.DataFrame(rows)
-        percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+        percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
         columns = {name: percent for name in table.columns if name.startswith("together")}
         view.table(table, "Pairs in doubt", column_config=columns)

@@ -53,6 +53,20 @@ MUTANTS = (
         "tests/compare/test_excerpts.py",
     ),
     Mutant(
+        "samples: pairs that nobody doubts are doubtful",
+        "compare/samples.py",
+        "known & chosen & (doubt > 0)",
+        "known & chosen",
+        "tests/compare/test_samples.py",
+    ),
+    Mutant(
+        "biplot: the plane of the least variation",
+        "compare/biplot.py",
+        "[1][:, ::-1][:, :2]",
+        "[1][:, :2]",
+        "tests/compare/test_biplot.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",

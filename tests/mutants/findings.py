@@ -31,4 +31,18 @@ MUTANTS = (
         "counts = mass >= 0 if weighed",
         "tests/findings/test_spreads.py",
     ),
+    Mutant(
+        "regrouped: groups of resamples by the numbers of the member",
+        "findings/regrouped.py",
+        "np.argsort(matching(comparison.bases([found.row]), A)[0])",
+        "np.arange(A.shape[1])",
+        "tests/findings/test_regrouped.py",
+    ),
+    Mutant(
+        "regrouped: draws of chains that have not settled",
+        "findings/regrouped.py",
+        "verdicts.by_run.values() if v.settled]",
+        "verdicts.by_run.values()]",
+        "tests/findings/test_regrouped.py",
+    ),
 )

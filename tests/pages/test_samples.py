@@ -156,7 +156,7 @@ def test_pairs_in_doubt_are_those_of_the_one_that_changes_group(two):
     assert len(table) == 4 + 4 or len(table) == 5 + 3
     for _, row in table.iterrows():
         assert "observation 9" in (row["first"], row["second"])
-        assert row["together in 2 factorizations"] == 0.5
+        assert row["together in 2 factorizations"] == 50
     assert set(table["here"]) == {"same group", "different groups"}
 
 

@@ -73,12 +73,10 @@ with right:
     asked = changing.ask(look, found, changed)
     beside.consensus(look, asked)
 grouping.unsteady(look, asked, called)
-changing.sentences(look, changed, called)
-changing.pairs(look, found, changed, asked)
+changing.folds(look, found, changed, asked, called)
 plane.show(look, found, classes, called, sample)
 texts.show(look, found, called, chosen)
-if labels:
+if classes is not None:
     by_class.show(look, int(rows[0]), called, link.get("label"))
     over_time.show(look, int(rows[0]), called, link.get("label"), chosen)
-if classes is not None:
     usages.show(look, found, classes, chosen or 0, called)

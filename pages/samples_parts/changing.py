@@ -57,7 +57,15 @@ def ask(look: Lens, found: Grouping, changed: Regrouped) -> Grouping:
     return replace(found, others=others, what=what)
 
 
-def sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
+def folds(
+    look: Lens, found: Grouping, changed: Regrouped, asked: Grouping, called: list[str]
+) -> None:
+    """What is said of each observation that changes group, and pairs in doubt."""
+    _sentences(look, changed, called)
+    _pairs(look, found, changed, asked)
+
+
+def _sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
     """A fold: one sentence on each observation that changes group, the least certain first."""
     if not changed.changing.size:
         return
@@ -81,7 +89,7 @@ def sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
         )
 
 
-def pairs(look: Lens, found: Grouping, changed: Regrouped, asked: Grouping) -> None:
+def _pairs(look: Lens, found: Grouping, changed: Regrouped, asked: Grouping) -> None:
     """A fold: pairs of observations that are together at times."""
     fold = st.expander("Pairs in doubt", key="pairs_fold", on_change="rerun")
     if not view.is_open(fold):

@@ -38,7 +38,7 @@ found = grouping.of(look, int(rows[0]))
 classes = [str(each) for each in dataset.labels[link.get("label")]] if labels else None
 called = look.notes.components(found.A)
 with st.sidebar:
-    bars = exposures.ask(found)
+    bars = exposures.ask(dataset, found)
     chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(dataset.observations)
 view.chart(

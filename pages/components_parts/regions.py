@@ -115,7 +115,7 @@ def _reading(found: Region, called: list[str], locked: int | None) -> str:
     told = ", ".join(f"{called[r]} can turn by up to {found.angle[r]:.0f}°" for r in free)
     together = " Grey places may be more than one of them." * bool((found.of == 3).any())
     held = "" if locked is None else f" while {called[locked]} is locked"
-    return plain(
+    return (
         f"Every triangle of coloured places that holds the data fits equally well: component "
         f"{told}{held}.{together}"
     )

@@ -5,8 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from bnmf_core.compare.samples import by_total, sample_amounts
+from bnmf_core.compare.samples import by_total, reconstruction_cosines, sample_amounts
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.data.channels import channels
 from pages.samples_parts.grouping import Grouping
+
+# A reconstruction with this cosine similarity is a good one.
+WELL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +23,7 @@ class Bars:
     reading: str
 
 
-def ask(found: Grouping) -> Bars:
+def ask(dataset: Dataset, found: Grouping) -> Bars:
     """Ask in the panel."""
     shown = st.segmented_control(
         "Bars",
@@ -49,5 +54,19 @@ def ask(found: Grouping) -> Bars:
     return Bars(
         amounts if shown == "Totals" else None,
         by_total(amounts) if sorted_by == "Total" else found.order,
-        f"{reading} Dark is much of a component; below are {what} of each observation.",
+        f"{reading} Dark is much of a component; below are {what} of each observation."
+        f"{_reconstructed(dataset, found)}",
+    )
+
+
+def _reconstructed(dataset: Dataset, found: Grouping) -> str:
+    """How well signatures reconstruct each sample, as SigProfiler tells it; "" of other data."""
+    if not channels(dataset.features).complete:
+        return ""
+    cosines = reconstruction_cosines(dataset, found.A, found.W)
+    least = int(cosines.argmin())
+    return (
+        f" Reconstructions have a cosine similarity of at least {WELL:g} in "
+        f"{(cosines >= WELL).sum():,} of {cosines.size:,} samples; the least is "
+        f"{cosines[least]:.2f}, of {dataset.observations[least]}."
     )

@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
+from bnmf_core.compare.samples import (
+    in_groups,
+    reconstruction_cosines,
+    sample_groups,
+    sample_shares,
+)
 from bnmf_core.core.names import numbered
 from bnmf_core.findings.regrouped import groups_of
 from bnmf_core.numerics.linalg import evenly_spaced
@@ -80,6 +85,7 @@ def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
             "observation": dataset.observations,
             "group": [names[g] if g >= 0 else "none" for g in found.groups],
             f"same group in {found.what}": found.steady,
+            "cosine of its reconstruction": reconstruction_cosines(dataset, found.A, found.W),
         }
     )
     for r, name in enumerate(names):

@@ -10,7 +10,16 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
-from pages.samples_parts import beside, by_class, exposures, grouping, over_time, texts, usages
+from pages.samples_parts import (
+    applying,
+    beside,
+    by_class,
+    exposures,
+    grouping,
+    over_time,
+    texts,
+    usages,
+)
 
 guard.enter("samples")
 look = panel.look()
@@ -67,3 +76,4 @@ if labels:
     over_time.show(look, int(rows[0]), called, link.get("label"), chosen)
 if classes is not None:
     usages.show(look, found, classes, chosen or 0, called)
+applying.show(look, bars, called)

@@ -22,6 +22,7 @@ stats = lazy("scipy.stats")
 
 # A sample that fits worse than this part of the analysed ones is marked.
 USUAL = 0.95
+WORSE = f"worse than {100 * USUAL:.0f} % of the analysed"
 # Below this probability the number of marked samples is no chance.
 LEVEL = 0.05
 # Misfits that differ by less are rounding, as where AW = X.
@@ -138,12 +139,10 @@ def fit_said(found: NewSamples, mode: int, called: str, observations: Sequence[s
     """How many new samples fit worse than 95 % of the analysed ones in a mode; a sentence."""
     unlike, count = np.flatnonzero(found.unlike[mode]), found.misfit.shape[1]
     if not unlike.size:
-        return (
-            f"No new sample fits worse than {100 * USUAL:.0f} % of the analysed ones in {called}."
-        )
+        return f"No new sample fits {WORSE} ones in {called}."
     worst = unlike[np.argsort(-found.misfit[mode, unlike], kind="stable")]
     said = (
-        f"{unlike.size:,} of {count:,} new samples fit worse than {100 * USUAL:.0f} % of the analysed "
+        f"{unlike.size:,} of {count:,} new samples fit {WORSE} "
         f"ones in {called} ({named([observations[n] for n in worst.tolist()])}), where "
         f"{(1 - USUAL) * count:.3g} are expected."
     )

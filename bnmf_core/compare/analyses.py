@@ -181,7 +181,9 @@ def beside_said(
                 + (f", its own modes up to {spread[r]:.0f}° apart)" if spread[r] >= 0.5 else ")")
                 for r in lost
             ]
-            said.append(f"Without counterpart in any mode of {names[1 - one]}: {listed(told)}.")
+            said.append(
+                f"Nothing within {SAME_MODE:.0f}° in any mode of {names[1 - one]}: {listed(told)}."
+            )
     if scaling:
         pairs = np.flatnonzero(found.partner >= 0)
         overlap = found.overlap[pairs, found.partner[pairs]]

@@ -77,8 +77,8 @@ def _unfolded(look: Lens, bars: Bars, called: list[str]) -> None:
     )
     view.chart(
         fit_of_new(found, k, new.observations),
-        f"{fit_said(found, k, modes[k], new.observations)} Components were fitted to the analysed "
-        "samples, so new ones of the same kind fit somewhat worse.",
+        f"{fit_said(found, k, modes[k], new.observations)} Analysed samples are fitted by "
+        "components that were refitted without them.",
         name="new_samples_fit",
         origin=look.origin,
         table=lambda: new_samples_table(found, modes, new.observations, components),

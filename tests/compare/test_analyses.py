@@ -41,8 +41,8 @@ def test_one_that_was_replaced_has_no_counterpart_on_either_side():
         min(degrees(one[:, 2], other[:, s]) for s in range(R)) for one, other in ((A, B), (B, A))
     )
     assert beside_said(found, ("raw", "other"), CALLED, CALLED) == (
-        "4 of 5 components of raw are found in other. Without counterpart in any mode of other: 3 "
-        f"(nearest {near:.0f}°). Without counterpart in any mode of raw: 3 (nearest {back:.0f}°)."
+        "4 of 5 components of raw are found in other. Nothing within 15° in any mode of other: 3 "
+        f"(nearest {near:.0f}°). Nothing within 15° in any mode of raw: 3 (nearest {back:.0f}°)."
     )
 
 

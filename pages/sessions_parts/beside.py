@@ -52,7 +52,8 @@ def _unfolded(look: Lens) -> None:
     other = runner().analyse(others[chosen].shown, structure.STAGE.key)
     if watch.beside(other, structure.STAGE, "Comparing the factorizations"):
         mine = data.get(look.analysis.runs[0].dataset, look.analysis.dataset.name)
-        names = f"{mine} ({look.analysis.rank})", labels[chosen]
+        theirs = data.get(others[chosen].dataset, other.dataset.name)
+        names = (mine, theirs) if mine != theirs else ("these runs", labels[chosen])
         _compared(look, _lens(other, look.metric), names)
 
 

@@ -11,6 +11,7 @@ from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
 from pages.samples_parts import (
+    applying,
     beside,
     by_class,
     changing,
@@ -80,3 +81,4 @@ if classes is not None:
     by_class.show(look, int(rows[0]), called, link.get("label"))
     over_time.show(look, int(rows[0]), called, link.get("label"), chosen)
     usages.show(look, found, classes, chosen or 0, called)
+applying.show(look, bars, called)

@@ -11,7 +11,7 @@ from bnmf_core.runs.launch import group_names
 from pages.frame import guard, panel, watch
 from pages.frame.words import plain
 from pages.parts import naming, unfinished
-from pages.sessions_parts import columns
+from pages.sessions_parts import beside, columns
 
 guard.enter("sessions")
 look = panel.look(meanwhile=unfinished.show)
@@ -23,4 +23,5 @@ st.markdown(f"**{plain(say(groups_found(board, names)))}**")
 if any(one.verdict for one in found):
     st.caption(plain(WARNING))
 naming.of_runs(look)
+beside.show(look)
 watch.beside(look.analysis, chains.STAGE, chains.STAGE.label)

@@ -9,6 +9,7 @@ from typing import Never
 
 from bnmf_core.cli import (
     analyse,
+    apply,
     bringing,
     catalogue,
     comparing,
@@ -63,6 +64,7 @@ def parser() -> Parser:
     commands = Commands(whole, shared)
     for room in (
         analyse,
+        apply,
         catalogue,
         reading,
         running,

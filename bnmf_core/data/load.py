@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from bnmf_core.data.contents import check_choices
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.limits import check_size
+from bnmf_core.data.matching import spelling
 from bnmf_core.data.reading import Reading, check_axis
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
@@ -114,6 +116,25 @@ def load_file(
     reading = dataclasses.replace(reading, **choices)
     with ReaderProcess(content, filename, "parts", reading=reading) as reader:
         return dataset_of(reader.parts(), filename, reading)
+
+
+def load_alike(source: Source, filename: str, like: Dataset) -> Dataset:
+    """A file with the features of other data: turned, where more of its other axis match by name.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read.
+    """
+    reading = inspect_file(source, filename=filename)
+    turned = dataclasses.replace(
+        reading, observations="rows" if reading.observations == "columns" else "columns"
+    )
+    read = [load_file(source, filename=filename, reading=reading)]
+    with suppress(DataError):
+        read.append(load_file(source, filename=filename, reading=turned))
+    wanted = set(map(spelling, like.features))
+    return max(read, key=lambda data: len(wanted.intersection(map(spelling, data.features))))
 
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:

@@ -7,6 +7,7 @@ import streamlit as st
 from bnmf_core.store.launches import Launch
 from pages.frame import link, panel
 from pages.frame.words import plain
+from pages.sessions_parts import beside
 
 
 def key(launch: Launch) -> str:
@@ -26,12 +27,20 @@ def bar(launches: Sequence[Launch]) -> None:
         pressed = st.button(
             plain(label), type="primary", key="compare", disabled=len(kinds) > 1 or not several
         )
+        two = len(kinds) > 1 and len(ticked) == 2
+        across = two and st.button("Compare their components", key="compare_components")
         if len(kinds) > 1:
             st.caption("Only launches of the same data and number of components go together.")
         elif not several:
             st.caption("Tick another one of the same data and number of components.")
     if pressed:
         open_runs([run_id for launch in reversed(ticked) for run_id in launch.shown])
+
+    if across:
+        st.session_state[beside.FOLD], st.session_state[beside.CHOSEN] = True, ticked[0].id
+        link.put("runs", ticked[1].shown)
+        panel.forget()
+        link.go("sessions", runs=",".join(ticked[1].shown))
 
 
 def open_runs(run_ids: Sequence[str]) -> None:

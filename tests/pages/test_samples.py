@@ -204,3 +204,23 @@ def test_observations_and_features_stand_in_one_plane(two):
         "b",
         "features",
     ]
+
+
+def test_components_are_applied_to_samples_of_a_file(server, two):
+    app = page("samples", runs=two)
+    app.session_state["apply_fold"] = True
+    app.run()
+    data = server.store.dataset(server.store.run(two).dataset)
+    lines = ["id," + ",".join(data.features[::-1])]
+    X = data.X[::-1, :3] * [1.0, 2.0, 4.0]
+    X[::2, 2] = 0.0  # half of its features
+    lines += [f"new {n}," + ",".join(map(repr, X[:, n].tolist())) for n in range(3)]
+    app.file_uploader(key="apply_file").set_value(
+        ("new.csv", "\n".join(lines).encode(), "text/csv")
+    ).run()
+    assert not app.exception and not app.error
+    said = words(app)
+    assert "12 of 12 features match by" in said
+    assert "1 of 3 new samples fit worse than 95 % of the analysed ones in mode 1 (new 2)" in said
+    chart(app, "Fit of new samples")
+    chart(app, "Weights and shares of 3 observations")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnmf_core import RunSpec, laurberg
+from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.scoreboard import scores
@@ -118,3 +118,28 @@ def test_a_note_on_runs_is_there_again_whatever_their_order(server, compared):
     assert server.store.notes.on_runs(compared) == "They do not cross."
     again.text_area[0].set_value("").run()
     assert not file.exists()
+
+
+def test_components_stand_beside_those_of_other_data(server):
+    A = np.random.default_rng(1).gamma(0.3, 1.0, (40, 3))
+    other = A[:, [2, 0, 1]].copy()
+    other[:, 2] = np.random.default_rng(2).gamma(0.3, 1.0, 40)
+    runs = []
+    for k, basis in enumerate((A, other)):
+        W = np.random.default_rng(10 + k).gamma(0.5, 1.0, (3, 60))
+        features = [f"g{d}" for d in range(40)]
+        data = Dataset.from_array(basis @ W, features=features, name=f"cohort {k}")
+        runs.append(server.start(data, [RunSpec("random_restarts", rank=3, particles=6)]))
+    for run_ids in runs:
+        server.wait_analysis(run_ids, "structure")
+    app = page("runs")
+    for launch in server.store.launches():
+        app.checkbox(key=f"tick_{launch.id}").check()
+    app.run()
+    app.button(key="compare_components").click().run()
+    assert not app.exception and not app.error
+    said = words(app)
+    assert "2 of 3 components of cohort 0 are found in cohort 1." in said
+    assert "Nothing within 15° in any mode of cohort 1:" in said
+    assert "40 of 40 features match by name" in said
+    assert table_with(app, "nearest in any mode (°)")["angle (°)"].le(15).sum() == 2

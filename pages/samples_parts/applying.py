@@ -1,0 +1,129 @@
+"""The components of a mode applied to samples that were not analysed."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.compare.new_samples import (
+    NewSamples,
+    apply_components,
+    fit_said,
+    largest_said,
+    new_samples_table,
+)
+from bnmf_core.compare.samples import in_groups, sample_amounts
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import numbered
+from bnmf_core.data.load import load_alike
+from bnmf_core.figures.new_samples import fit_of_new
+from bnmf_core.figures.samples import sample_strips
+from bnmf_core.findings import verdicts
+from pages.components_parts.brought import modes_of
+from pages.frame import link, view
+from pages.frame.lens import Lens
+from pages.frame.services import dataset_names, store
+from pages.frame.words import labelled, plain
+from pages.parts.answer import Answer
+from pages.samples_parts.exposures import Bars
+
+# Modes whose components are applied; the key of a file in the list of data.
+MOST_MODES, FILE = 4, ""
+FORM = (
+    "Two samples or more in the same unit and scale as the analysed data. Features are matched by "
+    "name, in any order and on either axis of the file."
+)
+
+
+def show(look: Lens, bars: Bars, called: list[str]) -> None:
+    """A fold that asks for new samples, and shows what the components make of them."""
+    if look.analysis.of_tiles or link.is_guest():
+        return
+    fold = st.expander("Apply to new samples", key="apply_fold", on_change="rerun")
+    if view.is_open(fold):
+        with fold, view.told(ends=False):
+            _unfolded(look, bars, called)
+
+
+def _unfolded(look: Lens, bars: Bars, called: list[str]) -> None:
+    new = _asked(look)
+    if new is None:
+        return
+    leave_out = st.checkbox(
+        "Leave out features that the new samples lack",
+        key="apply_leave_out",
+        help="The components are then fitted without them, to the analysed samples as well.",
+    )
+    rows, names = look.shown(MOST_MODES, modes=verdicts.leading(Answer.of(look)))
+    modes, components = modes_of(look, rows, names), numbered(called, look.analysis.rank)
+    found = _applied(look.analysis.kept_under, rows.tolist(), new.hash, leave_out, look, new)
+    k = st.selectbox(
+        "Mode", range(len(modes)), format_func=labelled(dict(enumerate(modes))), key="apply_mode"
+    )
+    A, W = look.aligned(rows)[k], found.W[k]
+    view.chart(
+        sample_strips(
+            W,
+            found.shares[k],
+            in_groups(found.shares[k]),
+            found.groups[k],
+            new.observations,
+            None,
+            called,
+            amounts=None if bars.amounts is None else sample_amounts(A, W),
+        ),
+        f"{largest_said(found, modes, new.observations)} {found.matched}".lstrip(),
+        name="new_samples",
+        origin=look.origin,
+        table=lambda: new_samples_table(found, modes, new.observations, components),
+    )
+    view.chart(
+        fit_of_new(found, k, new.observations),
+        f"{fit_said(found, k, modes[k], new.observations)} Analysed samples are fitted by "
+        "components that were refitted without them.",
+        name="new_samples_fit",
+        origin=look.origin,
+        table=lambda: new_samples_table(found, modes, new.observations, components),
+    )
+    st.download_button(
+        "Weights of new samples (CSV)",
+        lambda: view.csv(new_samples_table(found, modes, new.observations, components)),
+        "new_samples.csv",
+        "text/csv",
+        key="apply_csv",
+        on_click="ignore",
+    )
+
+
+def _asked(look: Lens) -> Dataset | None:
+    """New samples from a file or from the store; None while there are none."""
+    own = look.analysis.runs[0].dataset
+    others = {key: name for key, name in dataset_names().items() if key != own}
+    chosen = st.selectbox(
+        "New samples",
+        [FILE, *others],
+        format_func=labelled({FILE: "from a file"} | others),
+        key="apply_data",
+        help=plain(FORM),
+    )
+    if chosen:
+        return store().dataset(chosen)
+    file = st.file_uploader("File of new samples", key="apply_file", help=plain(FORM))
+    if file is None:
+        st.caption(FORM)
+        return None
+    data = look.analysis.dataset
+    return _read(file.getvalue(), file.name, data.hash, data)
+
+
+@st.cache_data(max_entries=4, show_spinner="Reading the samples …")
+def _read(content: bytes, name: str, like: str, _like: Dataset) -> Dataset:
+    return load_alike(content, name, _like)
+
+
+@st.cache_data(max_entries=8, show_spinner="Fitting the weights …")
+def _applied(
+    kept_under: str, rows: list[int], new: str, leave_out: bool, _look: Lens, _new: Dataset
+) -> NewSamples:
+    analysis = _look.analysis
+    A = _look.aligned(np.array(rows))
+    loss = analysis.fit.loss
+    return apply_components(A, analysis.seen_dataset, _new, loss, leave_out=leave_out)

@@ -1,0 +1,90 @@
+"""The components of what is looked at beside those of another analysis, of any data and rank."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis import structure
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.analyses import beside, beside_said, beside_table, scaled_otherwise
+from bnmf_core.core.names import numbered, told_apart
+from bnmf_core.data.matching import shared_features
+from bnmf_core.figures.analyses import angle_map
+from bnmf_core.findings import verdicts
+from pages.frame import link, view, watch
+from pages.frame.lens import Lens
+from pages.frame.services import dataset_names, launch_label, runner, store
+from pages.frame.words import labelled, plain
+from pages.parts.answer import Answer
+
+# The keys of the fold and of the choice in it, and the modes of each that are looked through.
+FOLD, CHOSEN, MOST_MODES = "beside_fold", "beside_launch", 60
+READING = (
+    "Matched components are framed: a whole line is within 15°, a dotted one is not. Behind ± is "
+    "how far a component turns between the modes of its own analysis."
+)
+
+
+def show(look: Lens) -> None:
+    """A fold that asks for another analysis, and shows which components both have."""
+    if link.is_guest():
+        return
+    fold = st.expander("Components beside another analysis", key=FOLD, on_change="rerun")
+    if view.is_open(fold):
+        with fold, view.told(ends=False):
+            _unfolded(look)
+
+
+def _unfolded(look: Lens) -> None:
+    own, data = set(look.analysis.run_ids), dataset_names()
+    others = {
+        one.id: one
+        for one in store().launches()
+        if one.shown and not one.active and not own.intersection(one.shown)
+    }
+    if not others:
+        st.caption("There is no other analysis yet.")
+        return
+    labels = {key: launch_label(one, data.get(one.dataset, "")) for key, one in others.items()}
+    labels = told_apart(labels)
+    if st.session_state.get(CHOSEN) not in others:
+        st.session_state.pop(CHOSEN, None)
+    chosen = st.selectbox("Analysis", list(others), format_func=labelled(labels), key=CHOSEN)
+    other = runner().analyse(others[chosen].shown, structure.STAGE.key)
+    if watch.beside(other, structure.STAGE, "Comparing the factorizations"):
+        mine = data.get(look.analysis.runs[0].dataset, look.analysis.dataset.name)
+        theirs = data.get(others[chosen].dataset, other.dataset.name)
+        names = (mine, theirs) if mine != theirs else ("these runs", labels[chosen])
+        _compared(look, _lens(other, look.metric), names)
+
+
+def _lens(analysis: Comparison, metric: str) -> Lens:
+    """The other analysis, under the same distance where it suits, at its suggested threshold."""
+    metric = metric if metric in analysis.metrics else next(iter(analysis.metrics))
+    threshold = structure.suggested_threshold(analysis, metric)
+    modes = structure.modes_at(analysis, metric, threshold)
+    everything = np.ones(len(analysis.members), dtype=bool)
+    return Lens(analysis, metric, modes, everything, "", numbered([], modes.count))
+
+
+def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
+    first, second = look.analysis.dataset, other.analysis.dataset
+    shared = shared_features(first, second)
+    bases = [
+        one.aligned(one.modes.representative[verdicts.leading(Answer.of(one))[:MOST_MODES]])[:, at]
+        for one, at in ((look, shared.first), (other, shared.second))
+    ]
+    found = beside(*bases)
+    called = numbered(look.notes.components(look.aligned(look.modes.representative[:1])[0]))
+    called_back = numbered([], other.analysis.rank)
+    features = [first.features[d] for d in shared.first.tolist()]
+    scaling = scaled_otherwise(first, second, shared)
+    st.markdown(f"**{plain(beside_said(found, names, called, called_back, scaling))}**")
+    rows = beside_table(found, names, called, called_back, features)
+    view.chart(
+        angle_map(found, names, called, called_back),
+        f"{READING} {shared.said}",
+        name="beside",
+        origin=look.origin,
+        table=rows,
+    )
+    view.table(rows, "Matched components")

@@ -5,33 +5,34 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Required, TypeAlias, TypedDict, TypeVar
+from typing import Required, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
 
 from bnmf_core.core import html
 from bnmf_core.core.axis import Axis, axis_of
+from bnmf_core.core.checked import (
+    Given,
+    Words,
+    check_cells,
+    check_pixels,
+    checked_labels,
+    checked_matrix,
+    checked_names,
+    read_only,
+)
 from bnmf_core.core.errors import DataError, SettingsError
-from bnmf_core.core.names import clean_name, clean_names
-from bnmf_core.core.plain import Value
+from bnmf_core.core.names import clean_name
 from bnmf_core.core.texts import Texts
-from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
-from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
 
-pandas = lazy("pandas")
-
-MatrixT = TypeVar("MatrixT", bound=Matrix)
-Words: TypeAlias = Sequence[Value] | np.ndarray
 # Of the name for features, which stands in sentences and headings.
 LONGEST_NOUN = 24
 # Such features are words, and components of them topics.
 TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
 # Empty rows or columns that are named.
 MOST_NAMED = 3
-Given: TypeAlias = ArrayLike | Matrix | sparse.sparray | sparse.spmatrix
 
 
 class Parts(TypedDict, total=False):
@@ -144,30 +145,30 @@ class Dataset:
             Naming the row and column of the first entry that is negative, infinite or not
             a number, or the length that does not fit.
         """
-        checked, mask = _checked_matrix(X, mask)
+        checked, mask = checked_matrix(X, mask)
         D, N = checked.shape
-        of_rows = _names(features, D, "feature", "features")
-        of_columns = _names(observations, N, "observation", "observations")
+        of_rows = checked_names(features, D, "feature", "features")
+        of_columns = checked_names(observations, N, "observation", "observations")
         if labels is None:
             labels = {}
         elif not isinstance(labels, Mapping):
             labels = {"label": labels}
-        _check_pixels(image_shape, D, "features")
-        _check_pixels(map_shape, N, "observations")
+        check_pixels(image_shape, D, "features")
+        check_pixels(map_shape, N, "observations")
         if texts is not None and len(texts) != N:
             raise DataError(f"{len(texts):,} texts were given for {N:,} observations.")
-        _check_cells(checked, of_rows, of_columns)
+        check_cells(checked, of_rows, of_columns)
         return cls(
-            X=_read_only(checked),
+            X=read_only(checked),
             name=clean_name(name) or "matrix",
             features=of_rows,
             observations=of_columns,
-            labels={str(key): _label_array(key, value, N) for key, value in labels.items()},
+            labels={str(key): checked_labels(key, value, N) for key, value in labels.items()},
             descriptions={
-                str(key): _label_array(key, value, D, "descriptions", "features")
+                str(key): checked_labels(key, value, D, "descriptions", "features")
                 for key, value in (descriptions or {}).items()
             },
-            mask=None if mask is None else _read_only(mask),
+            mask=None if mask is None else read_only(mask),
             image_shape=None if image_shape is None else (int(image_shape[0]), int(image_shape[1])),
             map_shape=None if map_shape is None else (int(map_shape[0]), int(map_shape[1])),
             unit=unit,
@@ -382,130 +383,12 @@ class Dataset:
         chosen = self.X[:, index] if is_sparse(self.X) else np.take(self.X, index, axis=1)
         return dataclasses.replace(
             self,
-            X=_read_only(chosen),
+            X=read_only(chosen),
             observations=tuple(self.observations[i] for i in index),
             labels={key: value[index] for key, value in self.labels.items()},
-            mask=None if mask is None else _read_only(mask),
-            hidden=None if hidden is None else _read_only(hidden),
+            mask=None if mask is None else read_only(mask),
+            hidden=None if hidden is None else read_only(hidden),
             truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
             map_shape=self.map_shape if np.array_equal(index, np.arange(self.N)) else None,
             texts=None if self.texts is None else self.texts.chosen(index),
         )
-
-
-def _check_pixels(shape: tuple[int, int] | None, count: int, what: str) -> None:
-    if shape is not None and shape[0] * shape[1] != count:
-        raise DataError(
-            f"The image shape {shape[0]}×{shape[1]} has {shape[0] * shape[1]} pixels, but the "
-            f"matrix has {count} {what}."
-        )
-
-
-def _checked_matrix(given: Given, mask: np.ndarray | None) -> tuple[Matrix, np.ndarray | None]:
-    if is_sparse(given):
-        if given.dtype.kind == "c":
-            raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
-        by_columns = sparse.csc_array(given, dtype=np.float64, copy=True)
-        by_columns.sum_duplicates()
-        by_columns.eliminate_zeros()
-        _check_size(by_columns.shape)
-        if mask is not None:
-            raise DataError("A mask needs a dense matrix; this one is sparse.")
-        return by_columns, None
-    X = np.asarray(given)
-    if X.ndim != 2:
-        raise DataError(f"A matrix needs two dimensions; this array has {X.ndim}.")
-    if X.dtype.kind == "c":
-        raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
-    if X.dtype.kind not in "buif":
-        raise DataError(f"The matrix holds values of type {X.dtype}; numbers are needed.")
-    if mask is None and isinstance(given, np.memmap) and _can_stay_on_disk(given):
-        _check_size(X.shape)
-        return given, None
-    X = np.array(X, dtype=np.float64, order="C")
-    _check_size(X.shape)
-    missing = np.isnan(X)
-    if mask is not None:
-        mask = np.asarray(mask, dtype=bool)
-        if mask.shape != X.shape:
-            raise DataError(f"The mask is {mask.shape}, but the matrix is {X.shape}.")
-        missing |= ~mask
-    if not missing.any():
-        return X, None
-    if missing.all():
-        raise DataError("Every entry of the matrix is missing.")
-    X[missing] = 0.0
-    return X, ~missing
-
-
-def _can_stay_on_disk(X: np.memmap) -> bool:
-    if X.dtype != np.float64 or X.flags.writeable:
-        return False
-    in_order = X.flags.c_contiguous or X.flags.f_contiguous
-    return in_order and not any(np.isnan(X[part]).any() for part in blocks(X))
-
-
-def _check_size(shape: tuple[int, ...]) -> None:
-    if min(shape) < 2:
-        raise DataError(
-            f"The matrix is {shape[0]}×{shape[1]}; at least 2 features and 2 observations are "
-            "needed to factorize it."
-        )
-
-
-def _check_cells(X: Matrix, features: tuple[str, ...], observations: tuple[str, ...]) -> None:
-    values = X.data[None] if is_sparse(X) else X
-    largest = 0.0
-    # The first infinite entry is named before the first negative one.
-    first: dict[str, tuple[int, int]] = {}
-    for rows, columns in blocks(values):
-        block = values[rows, columns]
-        for words, bad in (("is not finite", ~np.isfinite(block)), ("is negative", block < 0)):
-            if bad.any():
-                d, n = np.argwhere(bad)[0]
-                first.setdefault(words, (int(d) + (rows.start or 0), int(n) + (columns.start or 0)))
-        largest = max(largest, float(block.max(initial=0.0)))
-    for words in ("is not finite", "is negative"):
-        if words not in first:
-            continue
-        d, n = first[words]
-        value = float(values[d, n])
-        if is_sparse(X):
-            d, n = int(X.indices[n]), int(np.searchsorted(X.indptr, n, side="right") - 1)
-        raise DataError(
-            f"The entry {value:g} at feature {d + 1} ({features[d]!r}), observation {n + 1} "
-            f"({observations[n]!r}) {words}; every entry must be a finite number ≥ 0."
-        )
-    if largest == 0.0:
-        raise DataError("Every entry of the matrix is zero; there is nothing to factorize.")
-    # X is squared in every error measure: keep the squares representable.
-    if not 1e-100 < largest < 1e100:
-        raise DataError(
-            f"The largest entry is {largest:g}; rescale the matrix so that it lies between "
-            "1e-100 and 1e100."
-        )
-
-
-def _names(names: Sequence[str] | None, count: int, singular: str, plural: str) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"{singular} {i + 1}" for i in range(count))
-    clean = tuple(clean_names(names, singular))
-    if len(clean) != count:
-        raise DataError(f"{len(clean)} names were given for {count} {plural}.")
-    return clean
-
-
-def _label_array(
-    key: str, values: Words, N: int, what: str = "labels", whose: str = "observations"
-) -> np.ndarray:
-    array = np.asarray(["" if pandas.isna(v) else str(v) for v in values])
-    if array.shape != (N,):
-        raise DataError(f"The {what} {key!r} have {len(array)} values for {N} {whose}.")
-    array.flags.writeable = False
-    return array
-
-
-def _read_only(X: MatrixT) -> MatrixT:
-    for part in parts(X):
-        part.flags.writeable = False
-    return X

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.dataset import Dataset, Words
+from bnmf_core.core.checked import Words
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.core.limits import Limits
 from bnmf_core.lazy import lazy

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.dataset import Parts, Words
+from bnmf_core.core.checked import Words
+from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.limits import raised
 from bnmf_core.data.contents import content_parts, inspect_content

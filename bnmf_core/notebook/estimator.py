@@ -14,7 +14,8 @@ from bnmf_core import registry
 from bnmf_core.compare.alignment import align, largest_first
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.modes import SAME_MODE, find_modes
-from bnmf_core.core.dataset import Dataset, Given
+from bnmf_core.core.checked import Given
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Support

@@ -12,7 +12,8 @@ import numpy as np
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.samples import sample_groups, sample_shares
-from bnmf_core.core.dataset import Dataset, Words
+from bnmf_core.core.checked import Words
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import is_sparse

@@ -15,7 +15,7 @@ from bnmf_core.core.errors import DamagedError, DiskError, RunError
 from bnmf_core.core.particles import Particles
 from bnmf_core.findings.answer import Answer
 from bnmf_core.lazy import lazy
-from bnmf_core.store import health
+from bnmf_core.store import files, health
 from bnmf_core.store.records import RunRecord
 
 report = lazy("bnmf_core.share.report")
@@ -31,7 +31,7 @@ STAGES = ["structure", "islands", "mixing", "downstream", "conclusions"]
 def add_commands(commands: Commands) -> None:
     """Add ``report``, ``archive``, ``open`` and ``code``."""
     words = "write a report of runs: one HTML file that needs no network"
-    _add_runs(commands.add("report", words, lambda o, output: _write(o, output, report.write)))
+    _add_runs(commands.add("report", words, lambda o, output: _write(o, output, _report)))
     words = "write runs with their data and results to a ZIP file that opens elsewhere"
     _add_runs(commands.add("archive", words, lambda o, output: _write(o, output, archive.write)))
     command = commands.add("open", "bring the runs of an archive into the store", open_file)
@@ -63,6 +63,11 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--mass", action="store_true", help="weigh the modes first, which takes seconds to minutes"
     )
+
+
+def _report(path: Path, answer: Answer) -> None:
+    text = report.report(answer)
+    files.hand_over(path, "report", lambda file: file.write(text))
 
 
 def _write(

@@ -7,15 +7,16 @@ import numpy as np
 import streamlit as st
 
 from pages.frame.lens import Lens
+from pages.frame.words import plain
 
 Read = TypeVar("Read")
 
 
 def ask(label: str, key: str, form: str, read: Callable[[bytes, str], Read]) -> Read | None:
     """What a file holds; None, with a word on the form it needs, where there is no file."""
-    file = st.file_uploader(label, key=key, help=form)
+    file = st.file_uploader(plain(label), key=key, help=plain(form))
     if file is None:
-        st.caption(form)
+        st.caption(plain(form))
         return None
     return read(file.getvalue(), file.name)
 

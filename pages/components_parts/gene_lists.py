@@ -52,7 +52,7 @@ def _unfolded(look: Lens, rows: np.ndarray, modes: list[str], relevance: float) 
             ("Lists (GMT)", lambda: gmt(lists, dataset.name), "gmt"),
         ):
             st.download_button(
-                label,
+                plain(label),
                 make,
                 f"lists.{kind}",
                 "text/plain",

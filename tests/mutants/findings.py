@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "findings: components turn by what a mode without mass does",
         "findings/spreads.py",
-        "counts = mass >= LITTLE if weighed",
-        "counts = mass >= 0 if weighed",
+        "return mass, mass >= LITTLE if weighed",
+        "return mass, mass >= 0 if weighed",
         "tests/findings/test_spreads.py",
     ),
     Mutant(

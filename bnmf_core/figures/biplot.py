@@ -12,7 +12,6 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     DASHES,
     INK,
-    LINE,
     MUTED,
     component_color,
     layout,
@@ -128,7 +127,7 @@ def sample_biplot(
     radii = np.repeat([4.0, 5.0], [R, len(places) - R])
     notes = placed_labels(places / scale, radii, dict(enumerate(told)), scale)
     for note in notes[R:]:
-        note["font"] = {"size": 11, "color": LINE}
+        note["font"] = {"size": 11}
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
     figure.update_layout(annotations=notes)

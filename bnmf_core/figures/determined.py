@@ -168,7 +168,6 @@ def feasible_regions(
         mode="markers+text",
         text=[f"{name} (locked)" if r in locked else name for r, name in enumerate(names)],
         textposition="top center",
-        textfont={"color": MIDDLE},
         name="components",
         marker={
             "color": colors[: feasible.R],

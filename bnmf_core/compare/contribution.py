@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.compare.bands import BY_BOUND, Base, Search, find_ends, standing
+from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled
 from bnmf_core.core.objective import MaximumLikelihood
 from bnmf_core.core.problem import Problem
@@ -45,20 +46,6 @@ class Contributions:
     ended: np.ndarray
     A: np.ndarray
     W: np.ndarray
-
-
-def contributions(A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Shares of the total (…, R) of the components of A (…, D, R), W (…, R, N).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bnmf_core.compare.contribution import contributions
-    >>> contributions(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 0.0], [2.0, 1.0]]))
-    array([0.25, 0.75])
-    """
-    parts = A.sum(axis=-2) * W.sum(axis=-1)
-    return np.asarray(parts / parts.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -137,7 +124,7 @@ class _Pushed(Search):
 
     def learn(self, tried: float, f: float, same: bool, A: np.ndarray, W: np.ndarray) -> None:
         r = self.base.component
-        gone = contributions(A, W)[r] < NONE / A.shape[1]
+        gone = component_shares(A[None], W[None])[0, r] < NONE / A.shape[1]
         super().learn(tried, f, same or bool(gone), A, W)
         if gone and self.beyond is None and self.pending is None:
             self.over, self.ended = True, BY_BOUND
@@ -185,7 +172,8 @@ def displace_contributions(
     if A.shape[1] < 2:
         raise SettingsError("One component accounts for everything; there is nothing to move.")
     components = np.asarray(components, dtype=np.int64)
-    total, value = float((A.sum(axis=0) * W.sum(axis=1)).sum()), contributions(A, W)
+    total = float((A.sum(axis=0) * W.sum(axis=1)).sum())
+    value = component_shares(A[None], W[None])[0]
     even = 1.0 / A.shape[1]
     bases = [Base(problem, A, W, int(r), allowed) for r in components]
     down, up = (

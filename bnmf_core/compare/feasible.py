@@ -15,7 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bnmf_core.compare.contribution import contributions
+from bnmf_core.compare.alignment import component_angles
+from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
 
@@ -28,6 +29,8 @@ CORNERS = np.array([[0.0, 1.0], [-np.sqrt(0.75), -0.5], [np.sqrt(0.75), -0.5]])
 ROUNDING = 1e-9
 # Sine of the angle between tangents that is 180° but for rounding.
 FLAT = 1e-6
+# Degrees between a column and its foot in the space of the components.
+BESIDE = 5.0
 # Points along each side of the grid that a region is drawn and measured on.
 GRID = 181
 
@@ -87,7 +90,7 @@ class Feasible:
         return cls(
             A=A / A.sum(axis=0),
             data=(seen / seen.sum(axis=0)).T,
-            centre=contributions(A, W),
+            centre=component_shares(A[None], W[None])[0],
             tolerance=tolerance,
         )
 
@@ -127,6 +130,21 @@ class Feasible:
     def columns(self, places: np.ndarray) -> np.ndarray:
         """The columns (D, k) at places, scaled to sum 1."""
         return self.A @ self.points(places).T
+
+    def places_of(self, A: np.ndarray) -> np.ndarray | None:
+        """Where the columns of another basis (D, R) lie, (R, R − 1).
+
+        None where one of them is more than ``BESIDE`` degrees beside the space of these.
+        """
+        points = np.linalg.lstsq(self.A, A / A.sum(axis=0), rcond=None)[0].T
+        if component_angles((self.A @ points.T)[None], A).max() > BESIDE:
+            return None
+        return self.places(points / points.sum(axis=1, keepdims=True))
+
+    def turned(self, component: int, places: np.ndarray) -> np.ndarray:
+        """Degrees (k,) between a component and the columns at places (k, R − 1)."""
+        columns = self.columns(places).T[:, :, None]
+        return component_angles(columns, self.A[:, [component]])[:, 0]
 
     def room(self) -> np.ndarray:
         """Corners (k, R − 1) of the room of non-negative columns, in their order."""
@@ -285,9 +303,7 @@ def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -
     for r in np.flatnonzero(home):
         mine = pieces == home[r]
         of[mine] = feasible.R if (home == home[r]).sum() > 1 else r
-        columns, column = feasible.columns(places[mine.ravel()]), feasible.A[:, r]
-        cosine = column @ columns / np.linalg.norm(column) / np.linalg.norm(columns, axis=0)
-        angle[r] = np.rad2deg(np.arccos(np.clip(cosine.min(), -1.0, 1.0)))
+        angle[r] = feasible.turned(int(r), places[mine.ravel()]).max()
         area[r] = mine.sum() / in_room
     return Region(x, y, slack, of, angle, area)
 

@@ -34,21 +34,14 @@ def knowledge(
     for r in range(3):
         chosen = at_edge & ((free.of == r) | (free.of == 3))
         if chosen.any():
-            angles[r] = turn(feasible, r, places[chosen]).max()
+            angles[r] = feasible.turned(r, places[chosen]).max()
     rows.append(("and an entry of 0 in each component", angles))
     smallest = smallest_triangle(feasible)
     if smallest is not None:
-        cost = np.array([turn(feasible, r, smallest) for r in range(3)])
+        cost = np.array([feasible.turned(r, smallest) for r in range(3)])
         order = optimize.linear_sum_assignment(cost)[1]
         rows.append(("and the smallest volume (angle to it)", cost[np.arange(3), order]))
     return rows
-
-
-def turn(feasible: Feasible, r: int, places: np.ndarray) -> np.ndarray:
-    """Degrees (k,) between component r and the columns at places (k, 2)."""
-    columns, column = feasible.columns(places), feasible.A[:, r]
-    cosine = column @ columns / np.linalg.norm(column) / np.linalg.norm(columns, axis=0)
-    return np.asarray(np.rad2deg(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
 def smallest_triangle(feasible: Feasible) -> np.ndarray | None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.compare.alignment import component_angles
 from bnmf_core.core.names import listed
 
 # Entries below this part of the largest of their column of A, or row of W, are 0.
@@ -135,18 +136,16 @@ def _all_others(known: np.ndarray) -> np.ndarray:
 def _turns(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     R = A.shape[1]
     turns = np.zeros((R, R))
-    length = np.linalg.norm(A, axis=0)
+    full = np.asarray((A > 0).any(axis=0) & (W > 0).any(axis=1))
     for i in range(R):
         for j in range(R):
-            if i == j or not (length[i] and length[j] and W[i].any() and W[j].any()):
+            if i == j or not (full[i] and full[j]):
                 continue
             # ε up, as far as W_i − ε W_j stays at least 0; ε down, as A_j − ε A_i does.
             for sign, most in ((1.0, _most(W[i], W[j])), (-1.0, _most(A[:, j], A[:, i]))):
                 moved = A[:, j] + sign * most * A[:, i]
-                norm = np.linalg.norm(moved)
-                if norm > 0:
-                    cosine = moved @ A[:, j] / norm / length[j]
-                    angle = np.rad2deg(np.arccos(np.clip(cosine, -1.0, 1.0)))
+                if moved.any():
+                    angle = component_angles(moved[None, :, None], A[:, [j]])[0, 0]
                     turns[i, j] = max(turns[i, j], angle)
     return turns
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from bnmf_core.core.axis import axis_of
 from bnmf_core.core.dataset import Parts
-from bnmf_core.core.errors import DataError, NotFoundError
-from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_names
 from bnmf_core.data.channels import named
-from bnmf_core.data.isolation import ReaderProcess
+from bnmf_core.data.isolation import ReaderProcess, brought
 from bnmf_core.data.matching import KEYS, bare_names
 from bnmf_core.data.reading import Reading
 from bnmf_core.numerics.matrix import dense
@@ -76,10 +76,7 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
     >>> found.features, found.entries
     (('A[C>A]A', 'A[C>A]C'), ('SBS1', 'SBS2'))
     """
-    filename = filename or (source.name if isinstance(source, Path) else "catalogue")
-    if isinstance(source, Path) and not source.is_file():
-        raise NotFoundError(f"There is no file {clean_name(source)!r}.")
-    shown = clean_name(Path(filename.replace("\0", "")).name, 60)
+    filename, shown = brought(source, filename, "catalogue")
     try:
         parts, reading = _read(source, filename)
         X: Any = parts["X"]

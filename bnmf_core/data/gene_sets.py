@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import DataError, NotFoundError
+from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.channels import named
-from bnmf_core.data.isolation import ReaderProcess
+from bnmf_core.data.isolation import ReaderProcess, brought
 from bnmf_core.data.limits import unpacked
 from bnmf_core.data.matching import KEYS, bare_names
 from bnmf_core.data.text import find_encoding
@@ -80,10 +80,7 @@ def read_gene_sets(source: bytes | Path, filename: str = "") -> GeneSets:
     >>> found.name, dict(found.sets)
     ('some.gmt', {'CYCLE': ('CDK1', 'CCNB1'), 'IMMUNE': ('CD79A',)})
     """
-    filename = filename or (source.name if isinstance(source, Path) else "gene sets")
-    if isinstance(source, Path) and not source.is_file():
-        raise NotFoundError(f"There is no file {clean_name(source)!r}.")
-    shown = clean_name(Path(filename.replace("\0", "")).name, 60)
+    filename, shown = brought(source, filename, "gene sets")
     try:
         with ReaderProcess(source, filename, "sets") as reader:
             found = reader.sets()

@@ -29,8 +29,9 @@ from scipy import sparse
 
 from bnmf_core.core import events
 from bnmf_core.core.dataset import Parts
-from bnmf_core.core.errors import DataError
+from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.core.limits import Limits, raised, read_limits
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 
@@ -119,6 +120,20 @@ class Server:
 SERVER = Server()
 atexit.register(SERVER.close)
 os.register_at_fork(after_in_child=SERVER.forget)
+
+
+def brought(source: bytes | Path, filename: str, otherwise: str) -> tuple[str, str]:
+    """The name by which a file is read, and that by which sentences call it.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such file.
+    """
+    filename = filename or (source.name if isinstance(source, Path) else otherwise)
+    if isinstance(source, Path) and not source.is_file():
+        raise NotFoundError(f"There is no file {clean_name(source)!r}.")
+    return filename, clean_name(Path(filename.replace("\0", "")).name, 60)
 
 
 class ReaderProcess:

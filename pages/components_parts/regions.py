@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.alignment import component_angles
 from bnmf_core.compare.feasible import Feasible, Region, region
 from bnmf_core.compare.knowledge import knowledge
 from bnmf_core.compare.uniqueness import Uniqueness, uniqueness, uniqueness_said
@@ -84,13 +83,8 @@ def _regions(
         own = feasible.places(np.eye(3))[locked]
         held = {locked: np.array(st.session_state.get(f"regions_at_{locked}", own))}
     found = region(feasible, held)
-    others = {}
-    for name, other in zip(names[1:], A[1:], strict=True):
-        columns = other / other.sum(axis=0)
-        points = np.linalg.lstsq(feasible.A, columns, rcond=None)[0].T
-        off = component_angles((feasible.A @ points.T)[None], other)[0]
-        if off.max() < 5:  # in the same plane
-            others[name] = feasible.places(points / points.sum(axis=1, keepdims=True))
+    places = {name: feasible.places_of(other) for name, other in zip(names[1:], A[1:], strict=True)}
+    others = {name: place for name, place in places.items() if place is not None}
 
     def picked(points: list[dict[str, object]]) -> None:
         if locked is not None and points[-1].get("customdata") is not None:

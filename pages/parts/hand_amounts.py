@@ -7,8 +7,9 @@ import streamlit as st
 from bnmf_core.analysis.by_hand import ContributionExploration
 from bnmf_core.compare.alignment import without_counterpart
 from bnmf_core.compare.bands import BY_OTHER
-from bnmf_core.compare.contribution import Contributions, contributions
+from bnmf_core.compare.contribution import Contributions
 from bnmf_core.compare.displacement import allowed_error
+from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.core.names import numbered, percent
 from bnmf_core.figures.components import has_profiles, range_chart
 from bnmf_core.figures.determined import contribution_bands, extreme_shapes
@@ -39,7 +40,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
 def _bands(look: Lens, work: ContributionExploration, found: Contributions, row: int) -> None:
     A, W = work.factors
     bands = np.full((3, A.shape[1]), np.nan)
-    bands[1] = contributions(A, W)
+    bands[1] = component_shares(A[None], W[None])[0]
     bands[:, found.components] = found.lower, found.value, found.upper
     error = float(look.analysis.members["error"].iloc[row])
     most = allowed_error(error, work.rise)
@@ -48,7 +49,7 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
     for k, other in enumerate(look.modes.representative.tolist()):
         if k != own and look.analysis.optima[other] and len(others) < MODES:
             both = look.analysis.aligned_factors([row, other])
-            beside = contributions(*(part[1].astype(float) for part in both))
+            beside = component_shares(*(part[1:] for part in both))[0]
             name = look.mode_names[k]
             others[name] = np.where(without_counterpart(both[0])[1], np.nan, beside)
             within[name] = bool(look.analysis.members["error"].iloc[other] <= most)

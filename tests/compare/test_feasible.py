@@ -90,6 +90,9 @@ def test_components_of_isolated_answers_cannot_turn_and_the_other_answer_is_poss
         columns = truth.A / truth.A.sum(axis=0)
         points = np.linalg.lstsq(found.A, columns, rcond=None)[0].T
         assert np.abs(found.slack(found.places(points))).max() < 1e-9
+        np.testing.assert_allclose(found.places_of(7 * truth.A), found.places(points), atol=1e-12)
+    # A column that is no mixture of these has no place.
+    assert found.places_of(np.eye(6)[:, :3] + 0.01) is None
 
 
 def test_intervals_of_two_components_end_where_an_entry_or_a_weight_is_zero():

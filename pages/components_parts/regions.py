@@ -78,17 +78,18 @@ def _regions(
     called: list[str],
     locked: int | None,
 ) -> None:
-    held = {}
+    # A place belongs to one component of one factorization.
+    held, at = {}, f"regions_at_{look.analysis.kept_under}_{row}_{locked}"
     if locked is not None:
         own = feasible.places(np.eye(3))[locked]
-        held = {locked: np.array(st.session_state.get(f"regions_at_{locked}", own))}
+        held = {locked: np.array(st.session_state.get(at, own))}
     found = region(feasible, held)
     places = {name: feasible.places_of(other) for name, other in zip(names[1:], A[1:], strict=True)}
     others = {name: place for name, place in places.items() if place is not None}
 
     def picked(points: list[dict[str, object]]) -> None:
         if locked is not None and points[-1].get("customdata") is not None:
-            st.session_state[f"regions_at_{locked}"] = points[-1]["customdata"]
+            st.session_state[at] = points[-1]["customdata"]
 
     view.chart(
         feasible_regions(feasible, found, look.notes.components(A[0]), others, held),

@@ -143,8 +143,10 @@ class Feasible:
 
     def turned(self, component: int, places: np.ndarray) -> np.ndarray:
         """Degrees (k,) between a component and the columns at places (k, R − 1)."""
-        columns = self.columns(places).T[:, :, None]
-        return component_angles(columns, self.A[:, [component]])[:, 0]
+        # The triangular factor has the angles of A, in R dimensions instead of D.
+        small = np.asarray(np.linalg.qr(self.A, mode="r"))
+        columns = self.points(places) @ small.T
+        return component_angles(columns[:, :, None], small[:, [component]])[:, 0]
 
     def room(self) -> np.ndarray:
         """Corners (k, R − 1) of the room of non-negative columns, in their order."""
@@ -245,38 +247,53 @@ class Feasible:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """What is possible for three components, on a grid.
+    """Where each of two or three components may lie, as places on a grid.
 
     Attributes
     ----------
-    x, y : (g,) the grid. slack : (g, g), at least 0 where a component may lie; rows belong to y.
-    of : (g, g) int, the component that a place belongs to, −1 for none and R where a place can be
-        several, as their regions have grown together.
+    places : (k, R − 1), those that are possible. may : (R, k) bool, for which components: several
+        where their regions have grown together, none of them for one that cannot move.
     angle : (R,) the largest angle, in degrees, between a component and a column of its region.
     area : (R,) its region's part of the room.
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    slack: np.ndarray
-    of: np.ndarray
+    places: np.ndarray
+    may: np.ndarray
     angle: np.ndarray
     area: np.ndarray
 
+    @property
+    def of(self) -> np.ndarray:
+        """(k,) the component that a place belongs to, R where it can be several."""
+        return np.where(self.may.sum(axis=0) > 1, len(self.may), self.may.argmax(axis=0))
+
+    def within(self, feasible: Feasible, chosen: np.ndarray) -> np.ndarray:
+        """(R,) as ``angle``, of the chosen places alone: (k,) bool, or (R, k)."""
+        return _turned(feasible, self.places, self.may & chosen)
+
 
 def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -> Region:
-    """The regions of three components; of the others where one is locked.
+    """The regions of the components; of the others where one of three is locked.
 
-    locked : its number and place (2,).
+    locked : its number and place (2,). Of two components each has its interval, wherever the other
+    one is.
 
     Raises
     ------
     SettingsError
-        When several components are locked.
+        When several components are locked, or one of two.
     """
     locked = locked or {}
-    if len(locked) > 1:
-        raise SettingsError("One component is locked at a time; its two neighbours stay free.")
+    if len(locked) > (feasible.R == 3):
+        raise SettingsError(
+            "One of three components is locked at a time; the two others stay free."
+        )
+    if feasible.R == 2:
+        least, most = feasible.intervals.T
+        places = np.linspace(least, most, GRID, axis=1).reshape(-1, 1)
+        may = np.repeat(np.eye(2, dtype=bool), GRID, axis=1)
+        size = np.ptp(feasible.intervals, axis=1) / np.ptp(feasible.room())
+        return Region(places, may, _turned(feasible, places, may), size)
     corners = feasible.room()
     (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
     x, y = np.linspace(left, right, GRID), np.linspace(low, high, GRID)
@@ -287,25 +304,41 @@ def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -
             if locked
             else feasible.slack(places)
         )
-    slack = np.nan_to_num(slack, nan=-1.0, neginf=-1.0).reshape(GRID, GRID)
-    own = feasible.places(np.eye(feasible.R))
-    inside = slack >= -ROUNDING
-    pieces, _ = ndimage.label(inside, np.ones((3, 3)))
+    inside = np.nan_to_num(slack, nan=-1.0, neginf=-1.0) >= -ROUNDING
+    pieces = ndimage.label(inside.reshape(GRID, GRID), np.ones((3, 3)))[0].ravel()
+    own = feasible.places(np.eye(3))
     step = np.hypot(x[1] - x[0], y[1] - y[0])
-    home = np.zeros(feasible.R, dtype=int)
-    for r in np.setdiff1d(np.arange(feasible.R), list(locked)):
+    may = np.zeros((3, len(places)), dtype=bool)
+    for r in np.setdiff1d(np.arange(3), list(locked)):
         # A region that is smaller than the grid's cells is the component itself.
-        near = np.linalg.norm(places - own[r], axis=1) + np.where(inside.ravel(), 0.0, np.inf)
+        near = np.linalg.norm(places - own[r], axis=1) + np.where(inside, 0.0, np.inf)
         if near.min() <= step:
-            home[r] = pieces.ravel()[near.argmin()]
-    of, (angle, area) = np.full((GRID, GRID), -1), np.zeros((2, feasible.R))
-    in_room = int((feasible.inside(places) >= 0).sum())
-    for r in np.flatnonzero(home):
-        mine = pieces == home[r]
-        of[mine] = feasible.R if (home == home[r]).sum() > 1 else r
-        angle[r] = feasible.turned(int(r), places[mine.ravel()]).max()
-        area[r] = mine.sum() / in_room
-    return Region(x, y, slack, of, angle, area)
+            may[r] = pieces == pieces[near.argmin()]
+    area = may.sum(axis=1) / (feasible.inside(places) >= 0).sum()
+    places, may = places[may.any(axis=0)], may[:, may.any(axis=0)]
+    return Region(places, may, _turned(feasible, places, may), area)
+
+
+def shape_bands(feasible: Feasible, found: Region) -> tuple[np.ndarray, np.ndarray]:
+    """(D, R) the smallest and the largest each entry of a component can be within its region.
+
+    Columns sum to 1. An entry is linear in the place, so that corners of the region are enough.
+    """
+    lower, upper = feasible.A.copy(), feasible.A.copy()
+    for r, may in enumerate(found.may):
+        places = found.places[may]
+        area = np.linalg.matrix_rank(places - places[:1], tol=ROUNDING) == 2
+        ends = places[spatial.ConvexHull(places).vertices] if area else places
+        columns = np.column_stack([feasible.A[:, r], feasible.columns(ends)])
+        lower[:, r], upper[:, r] = columns.min(axis=1), columns.max(axis=1)
+    return lower, upper
+
+
+def _turned(feasible: Feasible, places: np.ndarray, may: np.ndarray) -> np.ndarray:
+    """(R,) the largest angle of each component's places, 0 where there are none."""
+    return np.array(
+        [feasible.turned(r, places[mine]).max(initial=0.0) for r, mine in enumerate(may)]
+    )
 
 
 def _planes(heights: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,13 @@
-"""How far each piece of knowledge narrows the components of an exact factorization of rank 3."""
+"""How far each piece of knowledge narrows two or three components of an exact factorization."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from bnmf_core.compare.feasible import Feasible, region
+from bnmf_core.compare.feasible import Feasible, Region, region
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import numbered
 from bnmf_core.lazy import lazy
 
 optimize = lazy("scipy.optimize")
@@ -12,43 +15,135 @@ optimize = lazy("scipy.optimize")
 # Directions of the sides of a triangle that are tried, what part of the room's width lies on its
 # edge, and how many of the best triangles are made smaller still.
 DIRECTIONS, EDGE, STARTS = 36, 0.02, 4
+# Part of a component's largest entry up to which an entry counts as 0, and how far sums of weights
+# may be from 1.
+NEAR_ZERO, CLOSED = 0.01, 0.05
+# Groups that are looked at alone.
+MOST_GROUPS = 5
+# Places whose columns are looked at together.
+TOGETHER = 1024
 
 
 def knowledge(
-    feasible: Feasible, called: Sequence[str] = ("1", "2", "3")
+    A: np.ndarray,
+    W: np.ndarray,
+    called: Sequence[str] = (),
+    groups: Mapping[str, np.ndarray] | None = None,
+    tolerance: float = 0.0,
 ) -> list[tuple[str, np.ndarray]]:
-    """(what is known, (3,) degrees by which each component may turn), the least knowledge first.
+    """(what is known, (R,) degrees by which each component may turn), the least knowledge first.
 
-    A component that is locked, or that the smallest triangle puts somewhere, does not turn; of the
-    latter the angle to the factorization's own component is given.
+    A locked component does not turn. Of the smallest volume it is the angle between a component and
+    its corner. NaN where the product AW does not agree with what is known.
+
+    Parameters
+    ----------
+    A : (D, R). W : (R, N); R is 2 or 3. called : R names, numbers where it is empty.
+    tolerance : see :class:`Feasible`.
+    groups : name → (N,) bool, such as the observations of each of several matrices: what they leave
+        alone.
+
+    Raises
+    ------
+    SettingsError, DataError
+        As :meth:`Feasible.of` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.knowledge import knowledge
+    >>> A, W = np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([[3.0, 1.0], [1.0, 3.0]])
+    >>> for known, turns in knowledge(A, W)[:2]:
+    ...     print(known, turns.round(1))
+    no entry of A and W below 0 [18.4 18.4]
+    and weights that sum to 1 [18.4 18.4]
     """
-    free = region(feasible)
-    rows = [("no entry of A and W below 0", free.angle)]
-    own = feasible.places(np.eye(3))
-    for r in range(3):
-        rows.append((f"and component {called[r]} locked", region(feasible, {r: own[r]}).angle))
-    places = np.stack(np.meshgrid(free.x, free.y), axis=-1)
-    span = np.ptp(feasible.room(), axis=0).max()
-    at_edge = feasible.inside(places.reshape(-1, 2)).reshape(free.of.shape) <= EDGE * span
-    angles = np.zeros(3)
-    for r in range(3):
-        chosen = at_edge & ((free.of == r) | (free.of == 3))
-        if chosen.any():
-            angles[r] = feasible.turned(r, places[chosen]).max()
-    rows.append(("and an entry of 0 in each component", angles))
-    smallest = smallest_triangle(feasible)
+    feasible = Feasible.of(A, W, tolerance)
+    free, own = region(feasible), feasible.places(np.eye(feasible.R))
+    rows = []
+    for name, members in (groups or {}).items():
+        with suppress(DataError):  # their weights span fewer dimensions
+            alone = region(Feasible.of(A, W[:, members], tolerance))
+            rows.append((f"{name} alone: no entry of A and W below 0", alone.angle))
+    everything = "all together: " if rows else ""
+    rows.append((f"{everything}no entry of A and W below 0", free.angle))
+    rows.append(_summing_to_one(feasible, free, W * A.sum(axis=0)[:, None]))
+    if feasible.R == 3:
+        for r, name in enumerate(called or numbered([], 3)):
+            rows.append((f"and component {name} locked", region(feasible, {r: own[r]}).angle))
+    at_edge = feasible.inside(free.places) <= EDGE * np.ptp(feasible.room(), axis=0).max()
+    rows.append(("and an entry of 0 in each component", free.within(feasible, at_edge)))
+    sparse = np.array([_as_sparse(feasible, free.places, own) for own in feasible.A.T])
+    rows.append(("and as many entries near 0 as they have now", free.within(feasible, sparse)))
+    smallest = smallest_simplex(feasible)
     if smallest is not None:
-        cost = np.array([feasible.turned(r, smallest) for r in range(3)])
+        cost = np.array([feasible.turned(r, smallest) for r in range(feasible.R)])
         order = optimize.linear_sum_assignment(cost)[1]
-        rows.append(("and the smallest volume (angle to it)", cost[np.arange(3), order]))
+        rows.append(("and the smallest volume (angle to it)", cost[np.arange(feasible.R), order]))
     return rows
 
 
-def smallest_triangle(feasible: Feasible) -> np.ndarray | None:
-    """Corners (3, 2) of the triangle of least area that holds the data and stays in the room.
+def groups_of(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The observations of each value of the first label with few of them, for :func:`knowledge`.
 
-    Its sides touch the data, so that three directions say which it is; None where none was found.
+    labels : name → (N,) strings, "" for none. The result is empty where no label has 2 to
+    ``MOST_GROUPS`` values.
     """
+    for label, values in labels.items():
+        different = [str(value) for value in np.unique(values) if value]
+        if 2 <= len(different) <= MOST_GROUPS:
+            return {f"{label} {value}": np.asarray(values == value) for value in different}
+    return {}
+
+
+def turning_said(found: Region, called: Sequence[str], locked: int | None = None) -> str:
+    """What regions mean, in two or three sentences. called : R names."""
+    R = len(found.may)
+    turns = ", ".join(
+        f"{called[r]} can turn by up to {found.angle[r]:.0f}°" for r in range(R) if r != locked
+    )
+    together = " Grey places may be more than one of them." * bool((found.of == R).any())
+    held = "" if locked is None else f" while {called[locked]} is locked"
+    equal = (
+        "Every triangle of coloured places that holds the data fits"
+        if R == 3
+        else "All that each component can be, whatever the other one is, fits"
+    )
+    return f"{equal} equally well: component {turns}{held}.{together}"
+
+
+def _summing_to_one(
+    feasible: Feasible, free: Region, amounts: np.ndarray
+) -> tuple[str, np.ndarray]:
+    """Weights can be scaled to sums of 1 where the scales solve linear equations and are positive.
+
+    amounts : (R, N) of components that sum to 1.
+    """
+    scales = np.linalg.lstsq(amounts.T, np.ones(amounts.shape[1]), rcond=None)[0]
+    gap = np.abs(amounts.T @ scales - 1.0).max()
+    if gap > CLOSED:
+        known = f"and weights that sum to 1: not this fit, whose sums miss 1 by up to {gap:.0%}"
+        return known, np.full(feasible.R, np.nan)
+    positive = feasible.points(free.places) @ scales > 0
+    return "and weights that sum to 1", free.within(feasible, positive)
+
+
+def _as_sparse(feasible: Feasible, places: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """(k,) bool, places whose columns have as many entries near 0 as a component (D,)."""
+    blocks = np.array_split(places, len(places) // TOGETHER + 1)
+    columns = [np.column_stack([own, feasible.columns(block)]) for block in blocks]
+    near = [(block <= NEAR_ZERO * block.max(axis=0)).sum(axis=0) for block in columns]
+    return np.concatenate([count[1:] >= count[0] for count in near])
+
+
+def smallest_simplex(feasible: Feasible) -> np.ndarray | None:
+    """Corners (R, R − 1) of the smallest simplex that holds the data and stays in the room.
+
+    The sides of a triangle touch the data, so that three directions say which it is; None where
+    none was found.
+    """
+    if feasible.R == 2:
+        return feasible.hull
     hull = feasible.hull
 
     def corners(turned: np.ndarray) -> np.ndarray:

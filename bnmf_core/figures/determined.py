@@ -6,15 +6,27 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.compare.feasible import Feasible, Region
+from bnmf_core.core.axis import Axis
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import INK, MIDDLE, MUTED, component_color, layout, safe
+from bnmf_core.figures.spectra import along
+from bnmf_core.figures.style import (
+    INK,
+    MIDDLE,
+    MUTED,
+    component_color,
+    layout,
+    safe,
+    translucent,
+)
 
 # Pixels of a component's row, and of the picture of regions.
 ROW, REGIONS = 34, 520
 # Features that are named along an axis.
 MOST_TICKS = 12
+# Features whose bars are drawn.
+MOST_BARS = 16
 # Where the regions of several components have grown together.
 TOGETHER = "#C4CBD2"
 
@@ -108,6 +120,53 @@ def extreme_shapes(
     return layout(figure, title, 320, margin={"t": 76})
 
 
+def shape_bands(
+    features: Sequence[str],
+    lower: np.ndarray,
+    value: np.ndarray,
+    upper: np.ndarray,
+    called: Sequence[str] = (),
+    axis: Axis | None = None,
+) -> go.Figure:
+    """What each component can look like: bands along an axis, bars of the strongest features else.
+
+    lower, value, upper : (D, R), columns of ``value`` sum to 1. called : R names.
+    """
+    names = [f"component {safe(name, 24)}" for name in numbered(called, value.shape[1])]
+    figure = Sketch()
+    rows = np.arange(len(value))
+    if axis is None:
+        rows = np.sort(np.argsort(-upper.max(axis=1), kind="stable")[:MOST_BARS])
+        shown = [safe(features[d], 24) for d in rows.tolist()]
+    for r, name in enumerate(names):
+        color = component_color(r)
+        if axis is not None:
+            figure.add_band(axis.values, lower[:, r], upper[:, r], translucent(color, 0.25))
+            mark: dict[str, object] = {"mode": "lines", "line": {"color": color, "width": 2.5}}
+            x = axis.values
+        else:
+            up, down = upper[rows, r] - value[rows, r], value[rows, r] - lower[rows, r]
+            bars = {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
+            mark = {"mode": "markers", "marker": {"color": color, "size": 7}}
+            mark["error_y"] = bars | {"color": color, "thickness": 3, "width": 0}
+            x = np.arange(len(rows)) + 0.25 * (r - (len(names) - 1) / 2)
+        figure.add_scatter(
+            x=x,
+            y=value[rows, r],
+            name=name,
+            customdata=np.column_stack([lower[rows, r], upper[rows, r]]),
+            hovertemplate=f"{name}: %{{y:.2%}}, from %{{customdata[0]:.2%}} to "
+            "%{customdata[1]:.2%}<extra></extra>",
+            **mark,
+        )
+    if axis is None:
+        figure.update_xaxes(tickvals=np.arange(len(rows)), ticktext=shown, showgrid=False)
+    else:
+        along(figure, axis)
+    figure.update_yaxes(title="share of the component", tickformat=".1%", rangemode="tozero")
+    return layout(figure, "What each component can look like", 360, margin={"t": 80})
+
+
 def feasible_regions(
     feasible: Feasible,
     found: Region,
@@ -125,9 +184,8 @@ def feasible_regions(
     locked, names = locked or {}, [safe(name, 18) for name in numbered(called, feasible.R)]
     figure = Sketch()
     colors = [*map(component_color, range(feasible.R)), TOGETHER]
-    grid = np.stack(np.meshgrid(found.x, found.y), axis=-1)
-    for r in np.unique(found.of[found.of >= 0]).tolist():
-        places = grid[found.of == r]
+    for r in np.unique(found.of).tolist():
+        places = found.places[found.of == r]
         figure.add_scatter(
             x=places[:, 0],
             y=places[:, 1],

@@ -53,8 +53,13 @@ def spectra(
                 hovertemplate=f"{safe(name, 24)}, {safe(names[k], 40)}<br>%{{x}}: %{{y:.3%}}"
                 "<extra></extra>",
             )
-    title = safe(axis.title, 24)
-    order = "reversed" if axis.values[0] > axis.values[-1] else True
-    figure.update_xaxes(title=title, showgrid=False, zeroline=False, autorange=order)
+    along(figure, axis)
     figure.update_yaxes(title="share of the component", tickformat=".1%", rangemode="tozero")
     return layout(figure, "Components along their axis", 380, margin={"t": 80})
+
+
+def along(figure: go.Figure, axis: Axis) -> None:
+    """Put the axis below a figure, in the order of the data."""
+    order = "reversed" if axis.values[0] > axis.values[-1] else True
+    title = safe(axis.title, 24)
+    figure.update_xaxes(title=title, showgrid=False, zeroline=False, autorange=order)

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.feasible import Feasible, Region, region
-from bnmf_core.compare.knowledge import knowledge
+from bnmf_core.compare.feasible import Feasible, Region, region, shape_bands
+from bnmf_core.compare.knowledge import groups_of, knowledge, turning_said
 from bnmf_core.compare.uniqueness import Uniqueness, uniqueness, uniqueness_said
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.names import numbered
-from bnmf_core.figures.determined import feasible_regions
+from bnmf_core.figures import determined
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, shown
@@ -31,30 +31,30 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
 
 def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
     A, W = (part.astype(float) for part in look.aligned_factors(rows))
-    called = numbered(look.notes.components(A[0]))
-    kept = look.analysis.kept_under
-    st.markdown(f"**{plain(uniqueness_said(_proved(kept, int(rows[0]), look), called))}**")
+    called, R = numbered(look.notes.components(A[0])), A.shape[2]
+    proved = _proved(look.analysis.kept_under, int(rows[0]), look)
+    st.markdown(f"**{plain(uniqueness_said(proved, called))}**")
     st.caption(
         plain(
             f"Of {names[0]}, and of its fit AW alone: other factorizations that fit nearly as well "
             "are not excluded."
         )
     )
-    if look.analysis.rank != 3:
+    if R > 3:
         return
     left, right = st.columns(2)
-    with left:
-        negative = st.segmented_control(
-            "Negative entries allowed",
-            list(TOLERANCES),
-            default="0",
-            required=True,
-            format_func=shown(TOLERANCES),
-            key="regions_tolerance",
-            help="Entries may be below 0 by this part of the mean, as noise would leave them.",
-        )
-    with right:
-        locked = st.pills(
+    negative = left.segmented_control(
+        "Negative entries allowed",
+        list(TOLERANCES),
+        default="0",
+        required=True,
+        format_func=shown(TOLERANCES),
+        key="regions_tolerance",
+        help="Entries may be below 0 by this part of the mean, as noise would leave them.",
+    )
+    locked = None
+    if R == 3:
+        locked = right.pills(
             "Lock a component",
             range(3),
             format_func=lambda r: plain(called[r]),
@@ -64,9 +64,14 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
         )
     try:
         feasible = Feasible.of(A[0], W[0], float(negative) / 100)
-        _regions(look, feasible, int(rows[0]), A, names, called, locked)
+        found = _regions(look, feasible, int(rows[0]), A, names, locked)
+        _shapes(look, feasible, found, turning_said(found, called, locked))
     except BNMFError as error:
         view.problem(error)
+        return
+    known = _known(look.analysis.kept_under, int(rows[0]), feasible.tolerance, called, look)
+    st.markdown(f"**{KNOWN}**")
+    view.table(known, KNOWN)
 
 
 def _regions(
@@ -75,62 +80,70 @@ def _regions(
     row: int,
     A: np.ndarray,
     names: list[str],
-    called: list[str],
     locked: int | None,
-) -> None:
+) -> Region:
+    """Three components in the plane; a locked one is where a place of its region was picked."""
     # A place belongs to one component of one factorization.
     held, at = {}, f"regions_at_{look.analysis.kept_under}_{row}_{locked}"
     if locked is not None:
         own = feasible.places(np.eye(3))[locked]
         held = {locked: np.array(st.session_state.get(at, own))}
     found = region(feasible, held)
+    if feasible.R == 2:
+        return found
     places = {name: feasible.places_of(other) for name, other in zip(names[1:], A[1:], strict=True)}
     others = {name: place for name, place in places.items() if place is not None}
+    called = look.notes.components(A[0])
 
     def picked(points: list[dict[str, object]]) -> None:
         if locked is not None and points[-1].get("customdata") is not None:
             st.session_state[at] = points[-1]["customdata"]
 
     view.chart(
-        feasible_regions(feasible, found, look.notes.components(A[0]), others, held),
-        _reading(found, called, locked),
+        determined.feasible_regions(feasible, found, called, others, held),
+        turning_said(found, numbered(called), locked),
         name="regions",
         origin=look.origin,
-        table=lambda: _places(found),
+        table=lambda: pd.DataFrame(found.places, columns=["x", "y"]).assign(component=found.of + 1),
         select=("points",),
         on_select=picked,
     )
-    known = _known(look.analysis.kept_under, row, feasible.tolerance, called, feasible)
-    st.markdown(f"**{KNOWN}**")
-    view.table(known, KNOWN)
+    return found
 
 
-def _reading(found: Region, called: list[str], locked: int | None) -> str:
-    free = [r for r in range(3) if r != locked]
-    told = ", ".join(f"{called[r]} can turn by up to {found.angle[r]:.0f}°" for r in free)
-    together = " Grey places may be more than one of them." * bool((found.of == 3).any())
-    held = "" if locked is None else f" while {called[locked]} is locked"
-    return (
-        f"Every triangle of coloured places that holds the data fits equally well: component "
-        f"{told}{held}.{together}"
+def _shapes(look: Lens, feasible: Feasible, found: Region, turning: str) -> None:
+    dataset = look.analysis.dataset
+    lower, upper = shape_bands(feasible, found)
+    called = look.notes.components(feasible.A)
+    reading = "A line may be anywhere in its band, but not all over at once: entries move together."
+    ends = {"smallest": lower, "shown": feasible.A, "largest": upper}
+    view.chart(
+        determined.shape_bands(dataset.features, lower, feasible.A, upper, called, dataset.axis),
+        reading if feasible.R == 3 else f"{turning} {reading}",
+        name="shapes",
+        origin=look.origin,
+        table=lambda: pd.DataFrame(
+            {
+                f"component {name}, {end}": values[:, r]
+                for r, name in enumerate(numbered(called))
+                for end, values in ends.items()
+            },
+            index=pd.Index(dataset.features, name=dataset.feature_noun),
+        ).reset_index(),
     )
 
 
 @st.cache_data(max_entries=32, show_spinner="Trying what else may be known …")
 def _known(
-    kept_under: str, row: int, tolerance: float, called: list[str], _feasible: Feasible
+    kept_under: str, row: int, tolerance: float, called: list[str], _look: Lens
 ) -> pd.DataFrame:
     """Degrees by which each component may turn."""
-    rows = knowledge(_feasible, called)
+    A, W = _look.aligned_factors(np.array([row]))
+    groups = groups_of(_look.analysis.dataset.labels)
+    rows = knowledge(A[0].astype(float), W[0].astype(float), called, groups, tolerance)
     turns = pd.DataFrame([turn for _, turn in rows], columns=[f"{name} (°)" for name in called])
     turns.insert(0, "known", [known for known, _ in rows])
     return turns.round(1)
-
-
-def _places(found: Region) -> pd.DataFrame:
-    x, y = np.meshgrid(found.x, found.y)
-    inside = found.of >= 0
-    return pd.DataFrame({"x": x[inside], "y": y[inside], "component": found.of[inside] + 1})
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

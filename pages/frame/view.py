@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # loads what the first page does not need
 
 types = lazy("pandas.api.types")
 sketch = lazy("bnmf_core.figures.sketch")
+figure_files = lazy("bnmf_core.share.figure_files")
 
 # Nothing offers to send a chart to a company's server.
 CONFIG = {
@@ -215,11 +216,19 @@ def _files(
         on_click="ignore",
     )
     st.download_button(
-        "Interactive chart (HTML)",
-        lambda: page(figure, reading, origin),
+        "Chart (HTML, saves SVG and PNG)",
+        lambda: figure_files.figure_html(figure, name, reading, origin, CONFIG),
         f"{name}.html",
         "text/html",
         key=f"html_{name}",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Python code",
+        lambda: figure_files.figure_code(figure, name, reading, origin),
+        f"{name}.py",
+        "text/x-python",
+        key=f"code_{name}",
         on_click="ignore",
     )
     st.caption(plain(f"From {origin}. The camera button above the chart saves a PNG."))
@@ -234,10 +243,3 @@ def csv(table: "pd.DataFrame") -> bytes:
     buffer = io.StringIO()
     safe.to_csv(buffer, index=False)
     return buffer.getvalue().encode()
-
-
-def page(figure: "go.Figure", reading: str, origin: str) -> bytes:
-    """A stand-alone HTML page with the interactive chart."""
-    drawn = figure.to_html(full_html=False, include_plotlyjs=True, config=CONFIG)
-    words = f"<p>{html.escape(reading)}</p>{drawn}<p><small>{html.escape(origin)}</small></p>"
-    return f"<!doctype html><meta charset=utf-8><body>{words}</body>".encode()

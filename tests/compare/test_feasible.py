@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import Delaunay
 
 from bnmf_core import laurberg
-from bnmf_core.compare.feasible import Feasible, region
+from bnmf_core.compare.feasible import CORNERS, Feasible, region, shape_bands
 from bnmf_core.core.errors import DataError, SettingsError
 
 
@@ -78,7 +78,8 @@ def test_locking_a_component_makes_no_region_larger_and_some_smaller():
     free = region(found)
     beside = region(found, {0: found.places(np.eye(3))[0]})
     assert (beside.area <= free.area).all() and (beside.area[1:] < free.area[1:]).any()
-    assert ((beside.slack >= 0) <= (free.slack >= -1e-6)).all()
+    possible = {tuple(place) for place in free.places}
+    assert {tuple(place) for place in beside.places} < possible
 
 
 @pytest.mark.parametrize("kind", ["unique", "two"])
@@ -121,6 +122,32 @@ def test_a_tolerance_widens_regions_and_entries_are_that_little_below_zero():
     assert lowest == pytest.approx(-0.05 / 0.95)
 
 
+@pytest.mark.parametrize("R", [2, 3])
+def test_bands_of_shapes_are_reached_and_hold_every_factorization_that_fits(R):
+    A, W = (part[..., :R] if part.shape[1] == 3 else part[:R] for part in loose(1))
+    feasible = Feasible.of(A, W)
+    found = region(feasible)
+    lower, upper = shape_bands(feasible, found)
+    assert (lower <= feasible.A).all() and (feasible.A <= upper).all()
+    for r in range(R):
+        columns = np.column_stack([feasible.A[:, r], feasible.columns(found.places[found.may[r]])])
+        np.testing.assert_allclose(lower[:, r], columns.min(axis=1), atol=1e-12)
+        np.testing.assert_allclose(upper[:, r], columns.max(axis=1), atol=1e-12)
+    # Other factorizations (A T, T⁻¹ W) by chance: their columns lie in the bands, up to the grid.
+    rng, tried = np.random.default_rng(0), 0
+    cell = np.ptp(feasible.room(), axis=0) / 180
+    slopes = feasible.A[:, 1:] - feasible.A[:, :1] if R == 2 else feasible.A @ CORNERS / 1.5
+    step = (np.abs(slopes) @ cell)[:, None] * (R == 3) + 1e-9  # intervals are exact
+    for T in np.eye(R) + rng.normal(scale=0.08, size=(20_000, R, R)):
+        other, weights = A @ T, np.linalg.solve(T, W)
+        if other.min() < 0 or weights.min() < 0:
+            continue
+        tried += 1
+        shares = other / other.sum(axis=0)
+        assert (shares >= lower - step).all() and (shares <= upper + step).all()
+    assert tried > 20
+
+
 def test_what_has_no_region_says_so():
     A, W = loose(1)
     with pytest.raises(SettingsError, match="2 or 3 components; this factorization has 4"):
@@ -129,5 +156,7 @@ def test_what_has_no_region_says_so():
         Feasible.of(A, W, 1.0)
     with pytest.raises(DataError, match="span fewer than 3 dimensions"):
         Feasible.of(np.column_stack([A[:, :2], A[:, 0] + A[:, 1]]), W)
-    with pytest.raises(SettingsError, match="One component is locked"):
+    with pytest.raises(SettingsError, match="One of three components is locked"):
         region(Feasible.of(A, W), {0: np.zeros(2), 1: np.ones(2)})
+    with pytest.raises(SettingsError, match="One of three components is locked"):
+        region(Feasible.of(A[:, :2], W[:2]), {0: np.zeros(1)})

@@ -1,11 +1,17 @@
 """Pictures of how far components are determined: every number where it belongs."""
 
 import numpy as np
+import pytest
 
 from bnmf_core.compare.feasible import Feasible, region
-from bnmf_core.compare.knowledge import knowledge, smallest_triangle
-from bnmf_core.figures.determined import contribution_bands, extreme_shapes, feasible_regions
-from tests.compare.test_feasible import holds, loose
+from bnmf_core.core.axis import axis_of
+from bnmf_core.figures.determined import (
+    contribution_bands,
+    extreme_shapes,
+    feasible_regions,
+    shape_bands,
+)
+from tests.compare.test_feasible import loose
 
 
 def test_bars_reach_from_the_smallest_to_the_largest_and_modes_are_dots():
@@ -42,18 +48,24 @@ def test_lines_are_the_shapes():
     assert figure.layout.xaxis.ticktext == ("400", "&lt;i&gt;")
 
 
-def test_more_knowledge_leaves_less_and_the_smallest_triangle_is_the_planted_one():
-    feasible = Feasible.of(*loose(3))
-    free, *locked, zero, _ = knowledge(feasible)
-    for _, turns in [*locked, zero]:
-        assert (turns <= free[1] + 1e-6).all()
-    assert [turns[r] for r, (_, turns) in enumerate(locked)] == [0, 0, 0]
-    # Each component is somewhere alone, so the data reach the corners.
-    A, W = loose(3)
-    alone = Feasible.of(A, np.column_stack([W, np.eye(3)]))
-    found = smallest_triangle(alone)
-    own = alone.places(np.eye(3))
-    assert np.linalg.norm(found[:, None] - own, axis=2).min(axis=0).max() < 0.02
-    triangle = smallest_triangle(feasible)
-    assert holds(triangle[None], feasible.hull, 1e-3).all()
-    assert feasible.inside(triangle).min() > -1e-3
+@pytest.mark.parametrize(
+    "names", [[f"{w} nm" for w in range(400, 600, 10)], [f"g{d}" for d in range(20)]]
+)
+def test_shapes_have_a_band_along_an_axis_and_bars_at_the_strongest_features_else(names):
+    rng = np.random.default_rng(0)
+    value = rng.gamma(1.0, size=(20, 2))
+    value /= value.sum(axis=0)
+    lower, upper = 0.5 * value, 1.5 * value
+    figure = shape_bands(names, lower, value, upper, ["early", ""], axis_of(names))
+    lines = [trace for trace in figure.data if trace.name]
+    assert [line.name for line in lines] == ["component 1 (early)", "component 2"]
+    if "nm" in names[0]:
+        np.testing.assert_array_equal(lines[1].y, value[:, 1])
+        bands = [trace for trace in figure.data if trace.fill == "toself"]
+        assert sorted(bands[0].y) == sorted([*lower[:, 0], *upper[:, 0]])
+    else:
+        assert len(figure.layout.xaxis.ticktext) == 16
+        rows = [names.index(text) for text in figure.layout.xaxis.ticktext]
+        assert set(range(20)) - set(rows) == set(np.argsort(upper.max(axis=1))[:4].tolist())
+        np.testing.assert_allclose(lines[0].y + lines[0].error_y.array, upper[rows, 0])
+        np.testing.assert_allclose(lines[0].y - lines[0].error_y.arrayminus, lower[rows, 0])

@@ -2,6 +2,7 @@
 
 import time
 
+from bnmf_core import RunSpec
 from bnmf_core.core.errors import Cancelled
 from pages.frame import services
 from tests.pages.apps import page, words
@@ -109,3 +110,21 @@ def test_regions_and_what_is_proved_are_shown_in_their_fold(finished):
     said = words(app)
     assert "of its fit AW alone" in said
     assert "unique" in said or "can be mixed with" in said or "another component" in said
+
+
+def test_two_components_have_bands_and_classes_are_matrices_of_their_own(server, labelled):
+    runner = services.runner()
+    runs = runner.start(labelled, [RunSpec("random_restarts", rank=2, particles=4)])
+    runner.wait_analysis(runs)
+    app = page("components", runs=",".join(runs))
+    assert not app.exception
+    said = words(app)
+    assert "whatever the other one is" in said and "Lock a component" not in said
+    known = next(table.value for table in app.dataframe if "known" in table.value)
+    assert known["known"].tolist()[:4] == [
+        "kind 0 alone: no entry of A and W below 0",
+        "kind 1 alone: no entry of A and W below 0",
+        "kind 2 alone: no entry of A and W below 0",
+        "all together: no entry of A and W below 0",
+    ]
+    assert (known.iloc[3, 1:] <= known.iloc[:3, 1:].min()).all()

@@ -13,7 +13,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.channels import named
-from bnmf_core.data.matching import shared_features
+from bnmf_core.data.matching import SharedFeatures, shared_features
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.solvers import usual_solver
@@ -103,12 +103,7 @@ def apply_components(
     >>> apply_components(A, known, new, SQUARED_ERROR).W.round(6).tolist()
     [[[3.0, 5.0], [2.0, 0.0]]]
     """
-    shared = shared_features(known, new)
-    if shared.only_first and not leave_out:
-        raise DataError(
-            f"{shared.said} Bring samples with all features, or allow that these are left out of "
-            "the fit."
-        )
+    shared = features_used(known, new, leave_out)
     A = np.asarray(A, dtype=np.float64)
     kept = A[:, shared.first]
     new, known = _of_features(new, shared.second), _of_features(known, shared.first)
@@ -116,6 +111,17 @@ def apply_components(
     usual = _left_out(known, kept, loss)
     misfit = _misfits(new, kept, W, loss)
     return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.said)
+
+
+def features_used(known: Dataset, new: Dataset, leave_out: bool) -> SharedFeatures:
+    """The features by which new samples are fitted; raises as :func:`apply_components` does."""
+    shared = shared_features(known, new)
+    if shared.only_first and not leave_out:
+        raise DataError(
+            f"{shared.said} Bring samples with all features, or allow that these are left out of "
+            "the fit."
+        )
+    return shared
 
 
 def _of_features(data: Dataset, rows: np.ndarray) -> Dataset:

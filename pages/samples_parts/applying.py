@@ -3,13 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from bnmf_core.compare.new_samples import (
-    NewSamples,
-    apply_components,
-    fit_said,
-    largest_said,
-    new_samples_table,
-)
+from bnmf_core.analysis.applied import AppliedExploration
+from bnmf_core.compare.new_samples import NewSamples, fit_said, largest_said, new_samples_table
 from bnmf_core.compare.samples import in_groups, sample_amounts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
@@ -20,8 +15,9 @@ from bnmf_core.findings import verdicts
 from pages.components_parts.brought import modes_of
 from pages.frame import link, view
 from pages.frame.lens import Lens
-from pages.frame.services import dataset_names, store
+from pages.frame.services import dataset_names, place, store
 from pages.frame.words import labelled, plain
+from pages.parts import by_hand
 from pages.parts.answer import Answer
 from pages.samples_parts.exposures import Bars
 
@@ -53,27 +49,51 @@ def _unfolded(look: Lens, bars: Bars, called: list[str]) -> None:
         help="The components are then fitted without them, to the analysed samples as well.",
     )
     rows, names = look.shown(MOST_MODES, modes=verdicts.leading(Answer.of(look)))
-    modes, components = modes_of(look, rows, names), numbered(called, look.analysis.rank)
-    found = _applied(look.analysis.kept_under, rows.tolist(), new.hash, leave_out, look, new)
+    every = tuple(rows.tolist())
+    work = AppliedExploration(look.analysis, every[0], every, new, leave_out)
+    work.check()
+    if place().status(work).status == "none":  # samples were just brought
+        place().start(work)
+
+    def draw() -> None:
+        A = look.aligned(rows)
+        found = work.found(A)
+        if found is not None:
+            _applied(look, A, new, found, modes_of(look, rows, names), bars, called)
+
+    by_hand.explore(work, "Fit the new samples", "apply", draw)
+
+
+def _applied(
+    look: Lens,
+    A: np.ndarray,
+    new: Dataset,
+    found: NewSamples,
+    modes: list[str],
+    bars: Bars,
+    called: list[str],
+) -> None:
+    """Weights and fit in one mode."""
     k = st.selectbox(
         "Mode", range(len(modes)), format_func=labelled(dict(enumerate(modes))), key="apply_mode"
     )
-    A, W = look.aligned(rows)[k], found.W[k]
+    amounts = None if bars.amounts is None else sample_amounts(A[k], found.W[k])
+    table = new_samples_table(found, modes, new.observations, numbered(called, len(found.W[0])))
     view.chart(
         sample_strips(
-            W,
+            found.W[k],
             found.shares[k],
             in_groups(found.shares[k]),
             found.groups[k],
             new.observations,
             None,
             called,
-            amounts=None if bars.amounts is None else sample_amounts(A, W),
+            amounts=amounts,
         ),
         f"{largest_said(found, modes, new.observations)} {found.matched}".lstrip(),
         name="new_samples",
         origin=look.origin,
-        table=lambda: new_samples_table(found, modes, new.observations, components),
+        table=table,
     )
     view.chart(
         fit_of_new(found, k, new.observations),
@@ -81,11 +101,11 @@ def _unfolded(look: Lens, bars: Bars, called: list[str]) -> None:
         "components that were refitted without them.",
         name="new_samples_fit",
         origin=look.origin,
-        table=lambda: new_samples_table(found, modes, new.observations, components),
+        table=table,
     )
     st.download_button(
         "Weights of new samples (CSV)",
-        lambda: view.csv(new_samples_table(found, modes, new.observations, components)),
+        lambda: view.csv(table),
         "new_samples.csv",
         "text/csv",
         key="apply_csv",
@@ -117,13 +137,3 @@ def _asked(look: Lens) -> Dataset | None:
 @st.cache_data(max_entries=4, show_spinner="Reading the samples …")
 def _read(content: bytes, name: str, like: str, _like: Dataset) -> Dataset:
     return load_alike(content, name, _like)
-
-
-@st.cache_data(max_entries=8, show_spinner="Fitting the weights …")
-def _applied(
-    kept_under: str, rows: list[int], new: str, leave_out: bool, _look: Lens, _new: Dataset
-) -> NewSamples:
-    analysis = _look.analysis
-    A = _look.aligned(np.array(rows))
-    loss = analysis.fit.loss
-    return apply_components(A, analysis.seen_dataset, _new, loss, leave_out=leave_out)

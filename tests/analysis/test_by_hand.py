@@ -1,6 +1,7 @@
 """Explorations by hand: kept in pieces, gone on with, found again, and gone with their run."""
 
 from contextlib import closing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis import posterior
+from bnmf_core.analysis.applied import AppliedExploration
 from bnmf_core.analysis.by_hand import (
     DisplacementExploration,
     KnownExploration,
@@ -16,7 +18,8 @@ from bnmf_core.analysis.by_hand import (
 )
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.unused import find_unused
-from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.compare.new_samples import apply_components
+from bnmf_core.core.errors import Cancelled, DataError, SettingsError
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +168,27 @@ def test_a_known_column_is_held_and_the_true_one_costs_nothing(comparison):
     np.testing.assert_allclose(held, [A[::-1, 1] / A[:, 1].sum()] * 4)
     with pytest.raises(SettingsError, match="entries of sum 0"):
         _ = KnownExploration(comparison, 0, (1,), known=(0.0,) * len(A)).factors
+
+
+def test_new_samples_in_pieces_are_those_that_are_fitted_at_once(comparison):
+    X = comparison.dataset.X[:, :4] * [1.0, 2.0, 0.5, 3.0]
+    new = replace(comparison.dataset, X=X, observations=tuple("abcd"), truth=())
+    work = AppliedExploration(comparison, 0, (0, 5), new)
+    # Components in the order of the second factorization.
+    A = comparison.aligned([5, 0])[::-1]
+    assert work.found(A) is None
+    make(work, stop_after=1)
+    make(work)
+    found = work.found(A)
+    at_once = apply_components(A, comparison.seen_dataset, new, comparison.fit.loss)
+    np.testing.assert_allclose(found.W, at_once.W, atol=1e-8)
+    np.testing.assert_allclose(found.misfit, at_once.misfit, atol=1e-8)
+    np.testing.assert_allclose(found.usual, at_once.usual, atol=1e-6)
+    np.testing.assert_allclose(found.shares, at_once.shares, atol=1e-8)
+    assert (found.measure, found.matched) == (at_once.measure, at_once.matched)
+    # Other samples and other factorizations are another question.
+    other = replace(new, X=2 * X)
+    keys = {replace(work, **each).key for each in ({}, {"rows": (0,)}, {"new": other})}
+    assert len(keys) == 3
+    with pytest.raises(DataError, match="Names have to agree"):
+        replace(work, new=replace(new, features=tuple("uvwxyz"))).check()

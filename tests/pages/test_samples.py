@@ -11,7 +11,7 @@ from bnmf_core.analysis import structure
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
-from pages.frame import declared
+from pages.frame import declared, services
 from tests.pages.apps import page, table_with, words
 
 
@@ -218,6 +218,9 @@ def test_components_are_applied_to_samples_of_a_file(server, two):
     app.file_uploader(key="apply_file").set_value(
         ("new.csv", "\n".join(lines).encode(), "text/csv")
     ).run()
+    assert not app.exception and not app.error
+    services.place().wait(60)
+    app.run()
     assert not app.exception and not app.error
     said = words(app)
     assert "12 of 12 features match by" in said

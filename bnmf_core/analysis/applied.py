@@ -1,0 +1,79 @@
+"""The components of some factorizations applied to new samples, in the background."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.analysis.by_hand import Exploration
+from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.new_samples import NewSamples, apply_components, features_used
+from bnmf_core.compare.samples import sample_shares
+from bnmf_core.core.dataset import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedExploration(Exploration):
+    """New samples by the components of several factorizations, one piece for each.
+
+    See :func:`apply_components`. ``rows`` : of the members. ``row`` : the first of them.
+    """
+
+    label = "Fitting new samples"
+
+    rows: tuple[int, ...]
+    new: Dataset
+    leave_out: bool = False
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The other factorizations, the samples, and whether features are left out."""
+        members = self.comparison.members.iloc[list(self.rows)]
+        each = zip(members["run"].tolist(), members["particle"].tolist(), strict=True)
+        return {"of": list(each), "new": self.new.hash, "leave_out": self.leave_out}
+
+    @property
+    def parts(self) -> list[range]:
+        """The factorizations, one by one."""
+        return [range(k, k + 1) for k in range(len(self.rows))]
+
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """Weights by the components of one factorization, and the misfits."""
+        at = self.comparison
+        A = at.aligned([self.rows[numbers.start]])
+        found = apply_components(
+            A, at.seen_dataset, self.new, at.fit.loss, leave_out=self.leave_out
+        )
+        return {"A": A, "W": found.W, "misfit": found.misfit, "usual": found.usual}
+
+    @property
+    def doing(self) -> str:
+        """What is being done, in words."""
+        return "Fitting the weights, and the analysed samples without themselves"
+
+    def check(self) -> None:
+        """Say what is wrong before anything is computed.
+
+        Raises
+        ------
+        DataError
+            As :func:`apply_components` does.
+        """
+        features_used(self.comparison.dataset, self.new, self.leave_out)
+
+    def found(self, A: np.ndarray) -> NewSamples | None:
+        """All of it, its components in the order of A (K, D, R); None until it is complete."""
+        if not self.ready():
+            return None
+        every = self.pieces()
+        order = [matching(piece["A"], basis)[0] for piece, basis in zip(every, A, strict=True)]
+        W = np.stack([piece["W"][0, own] for piece, own in zip(every, order, strict=True)])
+        misfit, usual = (
+            np.concatenate([piece[name] for piece in every]) for name in ("misfit", "usual")
+        )
+        said = features_used(self.comparison.dataset, self.new, self.leave_out).said
+        measure = self.comparison.fit.loss.measure
+        return NewSamples(W, sample_shares(A, W), misfit, usual, measure, said)

@@ -5,6 +5,7 @@ import streamlit as st
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.named import Named
 from bnmf_core.compare.analyses import beside, beside_said, beside_table, scaled_otherwise
 from bnmf_core.core.names import numbered, told_apart
 from bnmf_core.data.matching import shared_features
@@ -63,7 +64,8 @@ def _lens(analysis: Comparison, metric: str) -> Lens:
     threshold = structure.suggested_threshold(analysis, metric)
     modes = structure.modes_at(analysis, metric, threshold)
     everything = np.ones(len(analysis.members), dtype=bool)
-    return Lens(analysis, metric, modes, everything, "", numbered([], modes.count))
+    notes = Named.on(analysis.dataset, store().notes.of(analysis.runs[0].dataset))
+    return Lens(analysis, metric, modes, everything, "", numbered([], modes.count), notes=notes)
 
 
 def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
@@ -74,8 +76,10 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
         for one, at in ((look, shared.first), (other, shared.second))
     ]
     found = beside(*bases)
-    called = numbered(look.notes.components(look.aligned(look.modes.representative[:1])[0]))
-    called_back = numbered([], other.analysis.rank)
+    called, called_back = (
+        numbered(one.notes.components(one.aligned(one.modes.representative[:1])[0]))
+        for one in (look, other)
+    )
     features = [first.features[d] for d in shared.first.tolist()]
     scaling = scaled_otherwise(first, second, shared)
     st.markdown(f"**{plain(beside_said(found, names, called, called_back, scaling))}**")

@@ -110,6 +110,11 @@ class Dataset:
     descriptions: Mapping[str, np.ndarray] = field(default_factory=dict)
     texts: Texts | None = None
 
+    def __post_init__(self) -> None:
+        """Store a sparse X by columns: compiled loops read it so, and would leave its memory."""
+        if is_sparse(self.X) and self.X.format != "csc":
+            object.__setattr__(self, "X", self.X.tocsc())
+
     @classmethod
     def from_array(
         cls,

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from scipy.sparse import csc_array
 
 from bnmf_core import Dataset, low_rank
 from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
 from bnmf_core.core.errors import Cancelled, RunError
+from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER as KL
+from bnmf_core.core.squared_error import SQUARED_ERROR
 
 
 def test_blocks_make_up_the_whole_matrix_each_time():
@@ -55,3 +58,17 @@ def test_it_refuses_what_is_too_small_and_stops_when_told():
         held_out_error(data, block, 4, np.random.default_rng(0))
     with pytest.raises(Cancelled):
         held_out_error(data, block, 2, np.random.default_rng(0), lambda: True)
+
+
+@pytest.mark.parametrize("loss", [SQUARED_ERROR, KL])
+@pytest.mark.parametrize("shape", [(30, 9), (9, 30)])
+def test_sparse_counts_have_the_error_of_the_same_dense_ones(loss, shape):
+    X = np.random.default_rng(2).poisson(1.5, shape).astype(float)
+    for block in blocks_of(X.shape, 2, 1, np.random.default_rng(0)):
+        dense, sparse = (
+            held_out_error(
+                Dataset.from_array(kind(X)), block, 1, np.random.default_rng(0), loss=loss
+            )
+            for kind in (np.asarray, csc_array)
+        )
+        assert sparse == pytest.approx(dense, rel=1e-4)

@@ -1,5 +1,7 @@
 """What a Dataset promises: checked, read-only, named, hashed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -142,3 +144,12 @@ def test_features_are_named_where_a_name_is_more_than_its_number(X):
     assert Dataset.from_array(X, features=["cat", "dog", "cow", "hen"]).named
     assert Dataset.from_array(X, features=["", "", "", "hen"]).named
     assert Dataset.from_array(X, features=["feature 2", "feature 1", "a", "b"]).named
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_array, sparse.csc_array])
+def test_sparse_data_are_stored_by_columns_however_they_are_made(kind):
+    X = np.array([[0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])
+    data = Dataset(kind(X), "x", ("a", "b"), ("1", "2", "3"))
+    for made in (data, replace(data, X=kind(2 * X) * 0.5), Dataset.from_array(kind(X))):
+        assert made.X.format == "csc"
+        np.testing.assert_array_equal(made.X.toarray(), X)

@@ -133,7 +133,8 @@ class Algorithm(Generic[SettingsT, StateT]):
     color : its colour in every chart. summary : one sentence for the form.
     symbol : its marker in every chart, by which it is told from algorithms of a similar colour; one
         of :data:`bnmf_core.figures.style.DASHES`, which has the dashes of its lines.
-    reference : where it was published.
+    reference : where it was published. works : ``(problem, settings) → str``, the works that a run
+        uses where that depends on the problem, such as those of its solver; None: ``reference``.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
     check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
         asked before the run is queued, of a problem whose open model settings are still open.
@@ -157,6 +158,7 @@ class Algorithm(Generic[SettingsT, StateT]):
     check: Callable[[Problem, SettingsT], None] | None = None
     caveat: str = ""
     symbol: str = "circle"
+    works: Callable[[Problem, SettingsT], str] | None = None
 
     @property
     def exact(self) -> bool:

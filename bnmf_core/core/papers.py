@@ -26,10 +26,14 @@ WORKS = {
     "Society B 57(1), 289–300, 1995.",
     "Borgen & Kowalski 1985": "O. S. Borgen and B. R. Kowalski: An Extension of the Multivariate "
     "Component-Resolution Method to Three Components, Analytica Chimica Acta 174, 1–26, 1985.",
+    "Bertsekas 1982": "D. P. Bertsekas: Projected Newton Methods for Optimization Problems with "
+    "Simple Constraints, SIAM Journal on Control and Optimization 20(2), 221–246, 1982.",
     "Bouma 2009": "G. Bouma: Normalized (Pointwise) Mutual Information in Collocation Extraction, "
     "Proceedings of the Biennial GSCL Conference, 31–40, 2009.",
     "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "
     "Head Start for Nonnegative Matrix Factorization, Pattern Recognition 41(4), 1350–1362, 2008.",
+    "Carbonetto and others 2021": "P. Carbonetto, A. Sarkar, Z. Wang and M. Stephens: Non-negative "
+    "Matrix Factorization Algorithms Greatly Improve Topic Model Fits, arXiv:2105.13440, 2021.",
     "Cemgil 2009": "A. T. Cemgil: Bayesian Inference for Nonnegative Matrix Factorisation Models, "
     "Computational Intelligence and Neuroscience, 785152, 2009.",
     "Chu, Keerthi & Ong 2004": "W. Chu, S. S. Keerthi and C. J. Ong: Bayesian Support Vector "
@@ -55,6 +59,9 @@ WORKS = {
     "Hess, Morik & Piatkowski 2017": "S. Hess, K. Morik and N. Piatkowski: The PRIMPING Routine – "
     "Tiling through Proximal Alternating Linearized Minimization, Data Mining and Knowledge "
     "Discovery 31(4), 1090–1131, 2017.",
+    "Hsieh & Dhillon 2011": "C.-J. Hsieh and I. S. Dhillon: Fast Coordinate Descent Methods with "
+    "Variable Selection for Non-negative Matrix Factorization, Proceedings of the 17th ACM SIGKDD "
+    "Conference, 1064–1072, 2011.",
     "Jaccard 1912": "P. Jaccard: The Distribution of the Flora in the Alpine Zone, New Phytologist "
     "11(2), 37–50, 1912.",
     "Lawton & Sylvestre 1971": "W. H. Lawton and E. A. Sylvestre: Self Modeling Curve Resolution, "
@@ -106,6 +113,8 @@ WORKS = {
     "Sievert & Shirley 2014": "C. Sievert and K. Shirley: LDAvis: A Method for Visualizing and "
     "Interpreting Topics, Workshop on Interactive Language Learning, Visualization, and "
     "Interfaces, 63–70, 2014.",
+    "Steihaug 1983": "T. Steihaug: The Conjugate Gradient Method and Trust Regions in Large Scale "
+    "Optimization, SIAM Journal on Numerical Analysis 20(3), 626–637, 1983.",
     "Tauler 2001": "R. Tauler: Calculation of Maximum and Minimum Band Boundaries of Feasible "
     "Solutions for Species Profiles Obtained by Multivariate Curve Resolution, Journal of "
     "Chemometrics 15(8), 627–646, 2001.",

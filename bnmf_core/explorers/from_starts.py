@@ -153,10 +153,14 @@ def explorer(
         if check is not None:
             check(problem, settings)
 
+    def works(problem: Problem, settings: SettingsT) -> str:
+        return f"{described['reference']}; {solver_of(problem, settings).reference} for the solver"
+
     return Algorithm(
         family="explorer",
         Settings=Settings,
         check=checking,
+        works=works,
         State=Solution,
         init=init,
         step=step,

@@ -124,6 +124,7 @@ def explorer(
         fraction=fraction,
         needs=Needs.of(Capability.GAUSSIAN_NOISE, supports=ANY_SCALE),
         reference="Masood, Pan & Doshi-Velez 2016 (paper 1), section 4.2",
+        works=None,
         **described,
     )
 

@@ -232,6 +232,7 @@ def explorer(
         fraction=fraction,
         needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *beside, supports=SUPPORTS),
         check=check,
+        works=None,
         **described,
     )
 

@@ -286,6 +286,11 @@ def work(problem: Problem, settings: Settings) -> float:
     return sweeps * work_per_sweep(problem)
 
 
+def works(problem: Problem, _: Settings) -> str:
+    """Of counts other works than of Gaussian noise."""
+    return sources.works(problem) if sources.serve(problem) else ALGORITHM.reference
+
+
 ALGORITHM = Algorithm(
     key="gibbs",
     label="Gibbs",
@@ -304,4 +309,5 @@ ALGORITHM = Algorithm(
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "
     "rarely leaves the mode it starts in.",
     reference="Schmidt, Winther & Hansen 2009; paper 1, §2.2",
+    works=works,
 )

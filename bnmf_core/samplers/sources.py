@@ -43,6 +43,11 @@ def of(problem: Problem) -> Sources:
     return given(problem.model.sources)(problem.model_settings, problem.dataset.D)
 
 
+def works(problem: Problem) -> str:
+    """Where the sweeps of the problem's counts were published, in short."""
+    return "Cemgil 2009" + "; Zhou & Carin 2015" * (of(problem).dispersion is not None)
+
+
 def first_dispersion(problem: Problem, chains: int) -> np.ndarray:
     """k (c,) where chains start: the median of its prior; (0,) where there is none."""
     prior = of(problem).dispersion if serve(problem) else None

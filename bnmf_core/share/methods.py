@@ -1,14 +1,18 @@
 """What was done, in a paragraph to be pasted into a paper: data, model, runs, modes, programs."""
 
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version as version_of
 
 from bnmf_core.analysis import chains
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.core import settings
 from bnmf_core.core.names import listed
 from bnmf_core.core.papers import cited
 from bnmf_core.findings.answer import Answer
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.posterior.places import problem_of
 from bnmf_core.registry import ALGORITHMS, FOREIGN
 from bnmf_core.runs.launch import in_words
 from bnmf_core.version import VERSION
@@ -20,10 +24,9 @@ OF_CHAINS, OF_MASS = "Vehtari & others 2021", "Neal 2001"
 def references(answer: Answer) -> list[tuple[str, str]]:
     """What was used, and where it was published, in short: algorithms, models, the distance."""
     comparison, distance = answer.comparison, DISTANCES[answer.metric]
-    used = dict.fromkeys(comparison.algorithm_of.values())
     models = dict.fromkeys(run.spec.model for run in comparison.runs)
     return [
-        *((ALGORITHMS[key].label, ALGORITHMS[key].reference) for key in used if key in ALGORITHMS),
+        *dict.fromkeys(_works(comparison)),
         *(
             (f"Model, {MODELS[key].label}", MODELS[key].reference)
             for key in models
@@ -31,6 +34,19 @@ def references(answer: Answer) -> list[tuple[str, str]]:
         ),
         (f"Distance, {distance.label}", distance.reference),
     ]
+
+
+def _works(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Of every run that this program made, its algorithm and the works that it used."""
+    for run, particles in zip(comparison.runs, comparison.particles, strict=True):
+        algorithm = ALGORITHMS.get(run.spec.algorithm)
+        if algorithm is None:
+            continue
+        works = algorithm.reference
+        if algorithm.works is not None:
+            chosen = settings.build(algorithm.Settings, run.spec.settings, algorithm.label)
+            works = algorithm.works(problem_of(particles, comparison.dataset), chosen)
+        yield algorithm.label, works
 
 
 def packages() -> str:
@@ -52,10 +68,9 @@ def methods(answer: Answer) -> str:
         if key in MODELS
     ]
     under = f", under the model {listed(models)}" if models else ""
-    runs = []
+    runs, works = [], _works(comparison)
     for run in comparison.runs:
-        algorithm = ALGORITHMS.get(run.spec.algorithm)
-        source = f"{algorithm.reference}; " if algorithm else ""
+        source = f"{next(works)[1]}; " if run.spec.algorithm in ALGORITHMS else ""
         imported = run.spec.algorithm == FOREIGN
         runs.append(in_words(run.spec) + f" ({source}seed {run.spec.seed})" * (not imported))
     missing = f", of which {dataset.missing:,} were missing" if dataset.missing else ""
@@ -86,8 +101,8 @@ def methods(answer: Answer) -> str:
         f" The runs were made by bnmf {made or VERSION}, this text by bnmf {VERSION}, with Python "
         f"{platform.python_version()}, {packages()}."
     )
-    works = cited("; ".join(short for _, short in told))
-    return "\n\n".join([*paragraphs, "\n".join(works)]) + "\n"
+    in_full = cited("; ".join(short for _, short in told))
+    return "\n\n".join([*paragraphs, "\n".join(in_full)]) + "\n"
 
 
 def _inside(label: str) -> str:

@@ -4,8 +4,8 @@ Minimises D(X ‖ AW) over A, W ≥ 0, which is maximum likelihood of Poisson co
 
 1. *Approach*: every entry of A, then every entry of W, takes a step towards its own minimum, with
    the rest fixed (Hsieh & Dhillon 2011), and the factor moves on the same way (Ang & Gillis 2019;
-   Carbonetto et al. 2021 for counts). One factorization after the other, in single precision, over
-   the stored entries of a sparse X (``coordinate_kernels``).
+   for counts Carbonetto and others 2021). One factorization after the other, in single precision,
+   over the stored entries of a sparse X (``coordinate_kernels``).
 2. *Full*: the projected Newton method of ``second_order``, in double precision, from there to its
    certificate.
 """
@@ -186,7 +186,7 @@ def work(problem: Problem, typical: float | None) -> float:
 SOLVER = Solver(
     key="coordinate_descent",
     label="Coordinate descent on the divergence",
-    reference="Hsieh & Dhillon 2011; Ang & Gillis 2019; Carbonetto et al. 2021",
+    reference="Hsieh & Dhillon 2011; Ang & Gillis 2019; Carbonetto and others 2021",
     start=start,
     advance=advance,
     work=work,

@@ -56,7 +56,7 @@ def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     # Threads that write the same content at once must not write into each other's file.
     aside = path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")
     try:
-        with aside.open("wb") as file:
+        with aside.open("w+b") as file:  # HDF5 reads what it wrote
             content(file)
             file.flush()
             quota.check_file(path, file.tell())

@@ -10,10 +10,12 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.core.papers import PAPERS, WORKS, cited
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.solvers import SOLVERS
 
 TERMS = Path(__file__).parents[2] / "pages/glossary_parts/terms.toml"
+KINDS = (ALGORITHMS, MODELS, DISTANCES, SOLVERS)
 REFERENCES = {
-    **{key: one.reference for kind in (ALGORITHMS, MODELS, DISTANCES) for key, one in kind.items()},
+    **{key: one.reference for kind in KINDS for key, one in kind.items()},
     **{
         term["name"]: term["source"]
         for term in tomllib.loads(TERMS.read_text("utf-8"))["term"]

@@ -1,12 +1,18 @@
 """The paragraph of methods: every number in it is that of the comparison, every work is in full."""
 
+from contextlib import closing
 from dataclasses import replace
 from importlib.metadata import version
 from types import SimpleNamespace
 
+import numpy as np
+
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
+from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.core.papers import cited
 from bnmf_core.registry import ALGORITHMS, FOREIGN
-from bnmf_core.share.methods import methods, references
+from bnmf_core.share.methods import _works, methods, references
+from bnmf_core.solvers.coordinate_descent import SOLVER as COORDINATES
 
 
 def test_it_tells_data_runs_modes_and_versions(answer):
@@ -17,6 +23,9 @@ def test_it_tells_data_runs_modes_and_versions(answer):
     for run in comparison.runs:
         assert f"seed {run.spec.seed})" in text
         assert ALGORITHMS[run.spec.algorithm].reference in text
+    assert ("Cichocki & Phan 2009" in text) == any(
+        "restarts" in run.spec.algorithm for run in comparison.runs
+    )
     count = answer.modes.count
     assert f"There are {count} modes." in text or (count == 1 and "There is 1 mode." in text)
     assert f"at most {answer.modes.threshold:.3g}° apart" in text
@@ -49,3 +58,19 @@ def test_imports_have_no_seed_and_no_model(answer):
     text = methods(replace(answer, comparison=replace(comparison, runs=runs)))
     assert "factorizations of another program" in text
     assert "seed" not in text and "under the model" not in text
+
+
+def test_works_of_counts_are_those_of_their_solver_and_their_sampler(tmp_path):
+    X = np.random.default_rng(0).poisson(3.0, (8, 12)).astype(float)
+    specs = [
+        RunSpec(algorithm, rank=2, particles=2, model=model)
+        for algorithm in ("random_restarts", "gibbs")
+        for model in ("poisson", "negative_binomial")
+    ]
+    with closing(JobRunner(RunStore(tmp_path))) as runner:
+        ids = runner.start(Dataset.from_array(X), specs)
+        runner.wait(ids)
+        made = open_comparison(runner.store, ids)
+    works = [told for _, told in _works(made)]
+    assert works[0] == f"paper 1, §4.2; {COORDINATES.reference} for the solver"
+    assert works[2:] == ["Cemgil 2009", "Cemgil 2009; Zhou & Carin 2015"]

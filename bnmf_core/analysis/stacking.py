@@ -8,7 +8,7 @@ import numpy as np
 from bnmf_core.analysis import evidence
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.stacking import hidden_predictions, stacking_weights
+from bnmf_core.compare.stacking import gain_of_mixture, hidden_predictions, stacking_weights
 from bnmf_core.core.errors import BNMFError, Cancelled
 from bnmf_core.store import files
 
@@ -34,13 +34,29 @@ class Stacking:
         ----------
         labels : (m,) the mode of every member. Of a mode with several rows the best is taken.
         """
-        modes = labels[self.rows]
-        first = [int(np.flatnonzero(modes == k)[0]) for k in np.unique(modes)]
-        if len(first) < 2:
+        modes, first = self._asked(labels)
+        if modes.size < 2:
             return None
         weights = np.zeros(int(labels.max()) + 1)
-        weights[modes[first]] = stacking_weights(self.log_density[first])
+        weights[modes] = stacking_weights(self.log_density[first])
         return weights
+
+    def gain(self, labels: np.ndarray, mode: int) -> tuple[float, float]:
+        """By how many nats the mixture predicts better than a mode alone, and the standard error.
+
+        NaN where the mode was not asked.
+        """
+        modes, first = self._asked(labels)
+        if mode not in modes:
+            return np.nan, np.nan
+        asked = self.log_density[first]
+        return gain_of_mixture(
+            asked, stacking_weights(asked), int(np.flatnonzero(modes == mode)[0])
+        )
+
+    def _asked(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The modes that were asked, and a row of ``log_density`` for each."""
+        return np.unique(labels[self.rows], return_index=True)
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -1,13 +1,23 @@
 """What the weights say of classes of observations, and of periods: mean shares of components."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bnmf_core.core.dates import PERIODS
+from bnmf_core.core.names import listed, percent
+from bnmf_core.lazy import lazy
 
-# Periods that a chart has room for, and observations that one needs on average.
+stats = lazy("scipy.stats")
+
+# Periods that a chart has room for, and observations that one needs on average; so many a class
+# needs, too.
 MOST_PERIODS, FEWEST = 40, 5
+# Classes of which a sentence tells.
+MOST_TOLD = 3
+# Above this probability a difference between classes is no more than chance.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +35,16 @@ class ClassShares:
     mean: np.ndarray
     outside: np.ndarray
 
-    def most_typical(self) -> tuple[int, int]:
-        """Component and class where mean (R, C) is farthest above that of other classes."""
-        r, c = np.unravel_index(np.argmax(self.mean - self.outside), self.mean.shape)
+    def most_typical(self) -> tuple[int, int] | None:
+        """Component and class where mean (R, C) is farthest above that of other classes.
+
+        Of classes with ``FEWEST`` observations; None where there are none.
+        """
+        enough = self.counts >= FEWEST
+        if not enough.any():
+            return None
+        above = np.where(enough, self.mean - self.outside, -np.inf)
+        r, c = np.unravel_index(np.argmax(above), above.shape)
         return int(r), int(c)
 
 
@@ -58,6 +75,73 @@ def class_shares(shares: np.ndarray, labels: np.ndarray) -> ClassShares:
     return ClassShares(tuple(names[order].tolist()), counts, sums / counts, outside)
 
 
+def class_chances(shares: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(R,) p by which a component's shares differ between classes by chance alone.
+
+    Tests of Kruskal & Wallis (1952), each p multiplied by R (Bonferroni), over classes of
+    ``FEWEST`` observations; 1 where fewer than two have so many. The shares are taken as known.
+
+    shares : (R, N). labels : (N,) strings, "" for no class.
+    """
+    names, counts = np.unique(labels[labels != ""], return_counts=True)
+    groups = [shares[:, labels == name] for name in names[counts >= FEWEST]]
+    chances = np.ones(len(shares))
+    for r in range(len(shares)) if len(groups) > 1 else ():
+        if np.ptp(np.concatenate([of[r] for of in groups])) > 0:
+            chances[r] = stats.kruskal(*(of[r] for of in groups)).pvalue
+    return np.minimum(chances * len(shares), 1.0)
+
+
+def typical_said(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
+    """Of which class a component is most typical, if by more than chance; a sentence.
+
+    found : of one factorization, (R, C). chances : of :func:`class_chances`. called : R names.
+    """
+    chosen = found.most_typical()
+    if chosen is None:
+        return f"No class has {FEWEST} observations, so that no component is called typical of one."
+    r, c = chosen
+    if chances.min() > LEVEL:
+        return (
+            "No component differs between the classes by more than chance leaves "
+            f"(Kruskal–Wallis tests, the smallest p is {chances.min():.2g})."
+        )
+    return (
+        f"Component {called[r]} is most typical of {found.classes[c]}: its mean share is "
+        f"{percent(found.mean[r, c])} in these {found.counts[c]:,} observations and "
+        f"{percent(found.outside[r, c])} elsewhere."
+    )
+
+
+def usage_said(
+    means: Mapping[str, np.ndarray], component: int, modes: Sequence[str], chance: float = 0.0
+) -> str:
+    """In which class a component is largest, and whether that depends on the mode; a sentence.
+
+    means : class → (K, R) mean shares in K modes with matched components. chance : see
+    :func:`class_chances`.
+    """
+    names, table = list(means), np.array([of[:, component] for of in means.values()])
+    order = np.argsort(-table[:, 0], kind="stable")
+    told = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
+    shown = listed(told if len(told) <= MOST_TOLD else [*told[:MOST_TOLD], "less in others"])
+    said = f"Mean share in {modes[0]}, by class: {shown}."
+    largest = table.argmax(axis=0)
+    if chance > LEVEL:
+        return (
+            f"{said} Chance alone leaves such differences (Kruskal–Wallis test, p = {chance:.2g})."
+        )
+    if len(modes) == 1:
+        return said
+    if (largest == largest[0]).all():
+        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
+    k = int(np.flatnonzero(largest != largest[0])[0])
+    return (
+        f"{said} The class with the largest depends on the mode: {names[largest[k]]} "
+        f"({percent(float(table[largest[k], k]))}) in {modes[k]}."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class PeriodShares:
     """Mean shares of R components over P periods, in their order.
@@ -66,7 +150,7 @@ class PeriodShares:
     ----------
     periods : (P,) where each begins. unit : "day", "month", "year", "decade" or "century".
     counts : (P,) their observations. mean, error : (R, P) mean share and its standard error, which
-        is NaN for one observation.
+        is NaN for one observation. chances : (R,) of :func:`class_chances`, of the periods.
     """
 
     periods: np.ndarray
@@ -74,6 +158,7 @@ class PeriodShares:
     counts: np.ndarray
     mean: np.ndarray
     error: np.ndarray
+    chances: np.ndarray
 
 
 def period_shares(shares: np.ndarray, dates: np.ndarray) -> PeriodShares:
@@ -104,4 +189,5 @@ def period_shares(shares: np.ndarray, dates: np.ndarray) -> PeriodShares:
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(squares / (counts - 1) / counts)
     error[:, counts == 1] = np.nan
-    return PeriodShares(periods.astype("datetime64[D]"), unit, counts, mean, error)
+    chances = class_chances(shares, begins.astype(str))
+    return PeriodShares(periods.astype("datetime64[D]"), unit, counts, mean, error, chances)

@@ -5,12 +5,9 @@ column's sum: w_rn Σ_d a_dr / Σ_r w_rn Σ_d a_dr. It does not depend on the sc
 group of an observation is the component with the largest share.
 """
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import listed, percent
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import dense
 
@@ -19,8 +16,6 @@ hierarchy = lazy("scipy.cluster.hierarchy")
 
 # The group of an observation of which AW holds nothing but zeros.
 NOBODY = -1
-# Classes of which a sentence tells.
-MOST_TOLD = 3
 # Entries of X that are made dense at once.
 COLUMNS = 2**22
 # Observations that sum to less than this part of the median are typical of nothing.
@@ -109,28 +104,6 @@ def prevalence(shares: np.ndarray) -> np.ndarray:
     """
     held = np.maximum((shares.sum(axis=-2) > 0).sum(axis=-1), 1)
     return np.asarray(shares.sum(axis=-1) / held[..., None])
-
-
-def usage_said(means: Mapping[str, np.ndarray], component: int, modes: Sequence[str]) -> str:
-    """In which class a component is largest, and whether that depends on the mode; a sentence.
-
-    means : class → (K, R) mean shares in K modes with matched components.
-    """
-    names, table = list(means), np.array([of[:, component] for of in means.values()])
-    order = np.argsort(-table[:, 0], kind="stable")
-    told = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
-    shown = listed(told if len(told) <= MOST_TOLD else [*told[:MOST_TOLD], "less in others"])
-    said = f"Mean share in {modes[0]}, by class: {shown}."
-    largest = table.argmax(axis=0)
-    if len(modes) == 1:
-        return said
-    if (largest == largest[0]).all():
-        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
-    k = int(np.flatnonzero(largest != largest[0])[0])
-    return (
-        f"{said} The class with the largest depends on the mode: {names[largest[k]]} "
-        f"({percent(float(table[largest[k], k]))}) in {modes[k]}."
-    )
 
 
 def by_total(amounts: np.ndarray) -> np.ndarray:

@@ -53,6 +53,19 @@ def stacking_weights(log_density: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
+def gain_of_mixture(log_density: np.ndarray, weights: np.ndarray, k: int) -> tuple[float, float]:
+    """By how many nats a mixture of K predicts all hidden parts better than the k-th alone.
+
+    And its standard error, from the n parts; see Vehtari, Gelman & Gabry (2017).
+
+    log_density : (K, n). weights : (K,) of sum 1.
+    """
+    ahead = log_density - log_density[k]
+    top = ahead.max(axis=0)
+    gains = top + np.log(weights @ np.exp(ahead - top))
+    return float(gains.sum()), float(np.sqrt(gains.size) * gains.std(ddof=1))
+
+
 def hidden_predictions(
     dataset: Dataset,
     loss: Loss,

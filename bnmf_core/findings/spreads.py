@@ -1,7 +1,7 @@
 """How far each component of the best mode turns with the data, from mode to mode, among draws."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -154,6 +154,17 @@ def counting(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
     weighed = np.isfinite(mass).any()
     return mass, mass >= LITTLE if weighed else table["as_good_as_best"].to_numpy(dtype=bool)
+
+
+def with_standing(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """K names of modes, with what lessens what is said of those that do not count beside others."""
+    mass, counts = counting(table)
+    if not counts.any():
+        return list(names)
+    unknown = "not weighed" if np.isfinite(mass).any() else "fits worse"
+    why = np.where(np.isnan(mass), unknown, "no mass")
+    each = zip(names, why.tolist(), counts.tolist(), strict=True)
+    return [name if counted else f"{name} ({word})" for name, word, counted in each]
 
 
 def facts(found: Spreads, component: int | None = None) -> list[Fact]:

@@ -40,10 +40,11 @@ class Exported:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its name on screen, and what writes it."""
+    """A kind of file: its name on screen, what writes it, and whether of the best fit alone."""
 
     label: str
     write: Callable[[Exported, BinaryIO], None]
+    of_best: bool = True
 
 
 def _netcdf(run: Exported, file: BinaryIO) -> None:
@@ -146,9 +147,9 @@ def _said(note: Note | None) -> str:
 
 # By the ending of the file's name.
 FORMATS = {
-    "npz": Format("NumPy (NPZ)", lambda run, file: run.particles.save(file)),
-    "nc": Format("NetCDF (ArviZ)", _netcdf),
-    "csv": Format("Scores (CSV)", _scores),
+    "npz": Format("NumPy (NPZ)", lambda run, file: run.particles.save(file), False),
+    "nc": Format("NetCDF (ArviZ)", _netcdf, False),
+    "csv": Format("Scores (CSV)", _scores, False),
     "signatures.txt": Format("Signatures of the best (SigProfiler)", _signatures),
     "gmt": Format("Strongest features of the best (GMT)", _gmt),
     "h5ad": Format("Data and the best (AnnData)", _h5ad),
@@ -159,7 +160,7 @@ FORMATS = {
 
 
 def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
-    """Write a run in a format; how many particles it has.
+    """Write a run in a format; how many particles are in it.
 
     Raises
     ------
@@ -172,4 +173,4 @@ def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
         dataset = dataset.columns(split(dataset, record.spec.holdout)[0])
     named = Named.on(dataset, store.notes.of(record.dataset))
     FORMATS[ending].write(Exported(particles, dataset, named), file)
-    return particles.M
+    return 1 if FORMATS[ending].of_best else particles.M

@@ -6,8 +6,10 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
+from bnmf_core.findings.spreads import with_standing
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 
 Read = TypeVar("Read")
 
@@ -23,5 +25,6 @@ def ask(label: str, key: str, form: str, read: Callable[[bytes, str], Read]) -> 
 
 def modes_of(look: Lens, rows: np.ndarray, names: list[str]) -> list[str]:
     """What factorizations are called in a sentence: by their modes where these differ."""
-    modes = [look.mode_names[k] for k in look.modes.labels[rows]]
+    standing = with_standing(Answer.of(look).table, look.mode_names)
+    modes = [standing[k] for k in look.modes.labels[rows]]
     return modes if len(set(modes)) == len(modes) else names

@@ -1,5 +1,7 @@
 """What Stein and mixture weights say of every mode, beside its posterior mass."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -11,6 +13,9 @@ from bnmf_core.core.names import percent
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.rrt.analysis import variational
 from pages.frame.lens import Lens
+
+# A weight from which there is no mixture to speak of.
+CERTAIN = 0.99
 
 
 def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
@@ -37,9 +42,11 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
     stacked = (
         None if found is None else _stacked(look.analysis.kept_under, look.modes.labels, found)
     )
-    if stacked is not None:
+    if found is not None and stacked is not None:
         said["stacking weight"] = list(map(percent, stacked))
-        sentences.append(stacked_said(stacked, table))
+        sentences.append(
+            stacked_said(stacked, table, lambda mode: found.gain(look.modes.labels, mode))
+        )
     return said, [sentence for sentence in sentences if sentence]
 
 
@@ -48,21 +55,32 @@ def _stacked(kept_under: str, labels: np.ndarray, _found: stacking.Stacking) -> 
     return _found.of_modes(labels)
 
 
-def stacked_said(of_mode: np.ndarray, table: pd.DataFrame) -> str:
-    """What stacking weights (K,) say, and that they differ from the masses where they do."""
+def stacked_said(
+    of_mode: np.ndarray, table: pd.DataFrame, gain: Callable[[int], tuple[float, float]]
+) -> str:
+    """What stacking weights (K,) say, and whether they predict better than the most probable mode.
+
+    gain : of a mode, by how many nats the mixture predicts better than it alone, and the error.
+    """
     favoured = int(of_mode.argmax())
     said = (
         "Stacking weights are those of the mixture of modes that predicts hidden entries best; "
         f"mode {favoured + 1} has {percent(of_mode[favoured])}."
     )
-    if table["mass"].notna().sum() < 2 or clear_winner(table) is None:
+    weighed = table["mass"].notna().sum() > 1 and clear_winner(table) is not None
+    alone = int(np.nanargmax(table["mass"])) if weighed else favoured
+    nats, error = gain(alone)
+    if of_mode[alone] >= CERTAIN or not np.isfinite(error):
         return said
-    heaviest = int(np.nanargmax(table["mass"]))
-    if heaviest == favoured:
-        return said
+    which = f"mode {alone + 1} alone" + ", the most probable," * weighed
+    if nats <= 2 * error:
+        return (
+            f"{said} It predicts no better than {which} by more than chance leaves "
+            f"({nats:.2g} ± {error:.2g} nats), so these weights prefer no mode."
+        )
     return (
-        f"{said} The largest posterior mass is that of mode {heaviest + 1}: the mass says which "
-        "mode is probable under the model, the stacking weight which predicts."
+        f"{said} It predicts better than {which} by {nats:.3g} ± {error:.2g} nats: the mass says "
+        "how probable a mode is under the model, the weight what it adds to a prediction."
     )
 
 

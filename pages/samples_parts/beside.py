@@ -14,10 +14,12 @@ from bnmf_core.core.names import numbered
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.samples import consensus_picture, group_flow
 from bnmf_core.findings.regrouped import groups_of
+from bnmf_core.findings.spreads import with_standing
 from bnmf_core.numerics.matrix import dense
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 from pages.samples_parts.grouping import Grouping, shares_table, some_of
 
 # Observations shown of each component, and the features that are named of each.
@@ -75,12 +77,14 @@ def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
         st.header("One mode", anchor=False)
         st.caption("The restarts found one mode, so no observation changes group between modes.")
         return
+    standing = with_standing(Answer.of(look).table, look.mode_names)
+    numbers.sort(key=lambda number: standing[number - 1] != look.mode_names[number - 1])
     link.one_of("with", numbers)
     k = (
         st.selectbox(
             "Compared with",
             numbers,
-            format_func=lambda number: plain(look.mode_names[number - 1]),
+            format_func=lambda number: plain(standing[number - 1]),
             key=link.key("with"),
         )
         - 1
@@ -88,8 +92,8 @@ def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
     link.share("with")
     second = groups_of(look.analysis, int(look.modes.representative[k]), found.A)
     flow = group_changes(found.groups, second, len(found.W))
-    name = look.mode_names[own] if look.analysis.optima[row] else look.name(row)
-    names = (name, look.mode_names[k])
+    name = standing[own] if look.analysis.optima[row] else look.name(row)
+    names = (name, standing[k])
     i, j = np.nonzero(flow)
     view.chart(
         group_flow(flow, names, called),

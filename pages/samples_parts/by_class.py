@@ -6,13 +6,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.classes import ClassShares, class_shares
+from bnmf_core.compare.classes import (
+    FEWEST,
+    ClassShares,
+    class_chances,
+    class_shares,
+    typical_said,
+)
 from bnmf_core.compare.samples import sample_shares
-from bnmf_core.core.names import numbered, percent
+from bnmf_core.core.names import numbered
 from bnmf_core.figures.topics import class_map
+from bnmf_core.findings.spreads import counting
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 
 # Classes that are drawn, the most frequent ones, and modes that are compared.
 MOST, MODES = 40, 12
@@ -26,28 +34,27 @@ def show(look: Lens, row: int, called: list[str], label: str) -> None:
 
 
 def modes_of(look: Lens, row: int) -> np.ndarray:
-    """A member, and the representatives of other modes that have converged."""
-    others = [int(k) for k in look.modes.representative if look.analysis.optima[k]]
+    """A member, and the representatives of the other modes that count."""
+    counts = counting(Answer.of(look).table)[1]
+    others = [int(look.modes.representative[k]) for k in np.flatnonzero(counts)]
     own = look.modes.labels[row]
     return np.array([row, *(k for k in others if look.modes.labels[k] != own)][:MODES])
 
 
 def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
     rows = modes_of(look, row)
-    found, each = _classes(look.analysis.kept_under, tuple(map(int, rows)), label, look)
+    found, each, chances = _classes(look.analysis.kept_under, tuple(map(int, rows)), label, look)
     if len(found.classes) < 2:
         st.caption(plain(f"The label {label} has one class."))
         return
     names = numbered(called, len(found.mean))
-    r, c = found.most_typical()
-    said = (
-        f"Component {names[r]} is most typical of {found.classes[c]}: its mean share is "
-        f"{percent(found.mean[r, c])} there and {percent(found.outside[r, c])} elsewhere."
-    )
-    if len(rows) > 1:
-        k, i, j = np.unravel_index(np.argmax(abs(each - each[0])), each.shape)
+    said = typical_said(found, chances, names)
+    several = found.counts >= FEWEST
+    if len(rows) > 1 and several.any():
+        differing = np.where(several, abs(each - each[0]), 0.0)
+        k, i, j = np.unravel_index(np.argmax(differing), differing.shape)
         said += (
-            f" Between modes a mean share differs by up to {100 * abs(each - each[0]).max():.0f} "
+            f" Between modes that count a mean share differs by up to {100 * differing.max():.0f} "
             f"percentage points: component {names[i]} in {found.classes[j]}, in "
             f"{look.mode_names[look.modes.labels[rows[k]]]}."
         )
@@ -69,10 +76,10 @@ def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
 @st.cache_data(max_entries=16, show_spinner=False)
 def _classes(
     kept_under: str, rows: tuple[int, ...], label: str, _look: Lens
-) -> tuple[ClassShares, np.ndarray]:
-    """Of the first of these members, and the means (K, R, C) of all of them."""
+) -> tuple[ClassShares, np.ndarray, np.ndarray]:
+    """Of the first of these members, means (K, R, C) of all of them, and chances (R,)."""
     shares = sample_shares(*_look.aligned_factors(np.array(rows)))
     labels = _look.analysis.seen_dataset.labels[label]
     found = class_shares(shares, labels)
     first = ClassShares(found.classes, found.counts, found.mean[0], found.outside[0])
-    return first, found.mean
+    return first, found.mean, class_chances(shares[0], labels)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.classes import PeriodShares, period_shares
+from bnmf_core.compare.classes import LEVEL, PeriodShares, period_shares
 from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.dates import dates_of
 from bnmf_core.core.names import numbered, percent
@@ -42,10 +42,12 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
     low, high = sorted((usual[means[r].argmin()], usual[means[r].argmax()]))
     first, last = (_said(found, r, p) for p in (low, high))
     most = "most, " if chosen is None else ""
+    said = f"Component {names[r]} changes {most}from {first} to {last}."
+    if (chance := found.chances.min() if chosen is None else found.chances[r]) > LEVEL:
+        said = f"Chance alone leaves such changes (Kruskal–Wallis test, p = {chance:.2g})."
     view.chart(
         period_lines(found, label, called, chosen),
-        f"Component {names[r]} changes {most}from {first} to {last}. Bands are one standard error "
-        "of the mean.",
+        f"{said} Bands are one standard error of the mean.",
         name="over_time",
         origin=look.origin,
         table=pd.DataFrame(found.mean.T, columns=names).assign(

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.classes import class_shares
-from bnmf_core.compare.samples import sample_shares, usage_said
+from bnmf_core.compare.classes import class_chances, class_shares, usage_said
+from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.usages import usage_boxes
 from bnmf_core.findings import verdicts
@@ -52,12 +52,13 @@ def _unfolded(
     A, W = look.aligned_factors(rows)
     by_class = class_shares(sample_shares(A, W), np.array(classes))
     means = dict(zip(by_class.classes, np.moveaxis(by_class.mean, -1, 0), strict=True))
+    chance = class_chances(found.shares, np.array(classes))[r]
     view.chart(
         usage_boxes(
             found.shares[r], classes, shown, look.analysis.seen_dataset.observations, r, names[r]
         ),
-        f"{usage_said(means, r, modes_of(look, rows, others))} A box holds the middle half, its "
-        "line is the median, the dashed one the mean.",
+        f"{usage_said(means, r, modes_of(look, rows, others), float(chance))} A box holds the "
+        "middle half, its line is the median, the dashed one the mean.",
         name="usages",
         origin=look.origin,
         table=lambda: _table(means, modes_of(look, rows, others), names),

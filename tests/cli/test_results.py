@@ -13,6 +13,7 @@ from bnmf_core.core.particles import Particles
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs.runner import JobRunner
+from bnmf_core.share.formats import FORMATS
 from bnmf_core.store.run_store import RunStore
 from tests.same import assert_same
 
@@ -113,3 +114,13 @@ def test_the_best_factorization_is_exported_in_the_layout_of_sigprofiler(
     product = found["signatures.txt"].to_numpy() @ found["activities.txt"].to_numpy().T
     np.testing.assert_allclose(product, particles.A[best] @ particles.W[best], rtol=1e-6)
     np.testing.assert_allclose(found["signatures.txt"].sum(), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [key for key, one in FORMATS.items() if one.of_best])
+def test_every_layout_of_the_best_is_written_and_says_that_it_is_one(
+    command, two_runs, tmp_path, kind
+):
+    path = tmp_path / kind
+    code, said, err = command("export", two_runs[0], "--format", kind, "--output", path)
+    assert (code, err) == (0, "") and path.stat().st_size
+    assert said.startswith("1 of 20 factorizations written to")

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from bnmf_core.compare.classes import class_shares, period_shares
+from bnmf_core.compare.classes import (
+    FEWEST,
+    class_chances,
+    class_shares,
+    period_shares,
+    typical_said,
+    usage_said,
+)
 from bnmf_core.core.dates import dates_of
 
 RNG = np.random.default_rng(2)
@@ -33,7 +40,7 @@ def test_means_are_those_of_loops_over_observations():
 
 def test_the_most_typical_pair_is_farthest_above_the_other_classes():
     shares = np.array([[0.5, 0.5, 0.6, 0.6], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.4, 0.4]])
-    found = class_shares(shares, np.array(["x", "x", "y", "y"]))
+    found = class_shares(np.repeat(shares, 3, axis=1), np.array(["x"] * 6 + ["y"] * 6))
     r, c = found.most_typical()
     # The first component has larger shares, but of both classes.
     assert (r, found.classes[c]) == (1, "x")
@@ -90,3 +97,45 @@ def test_periods_are_as_long_as_it_takes_for_some_observations_each():
     assert str(found.periods[3]) == "1930-01-01"
     few = period_shares(shares_of(2, 3), dates_of(["1700", "1800", "1900"]))
     assert few.unit == "century" and np.isnan(few.error).all()
+
+
+def test_the_class_with_the_largest_mean_and_whether_it_depends_on_the_mode():
+    same = {"AML": np.array([[0.6], [0.5]]), "B": np.array([[0.2], [0.1]])}
+    assert usage_said(same, 0, ["mode 1", "mode 2"]) == (
+        "Mean share in mode 1, by class: AML (60 %) and B (20 %). It is largest for AML in all 2 "
+        "modes."
+    )
+    other = same | {"B": np.array([[0.2], [0.7]])}
+    assert usage_said(other, 0, ["mode 1", "mode 2"]).endswith(
+        "The class with the largest depends on the mode: B (70 %) in mode 2."
+    )
+    assert usage_said(same, 0, ["mode 1"], chance=0.4).endswith("(Kruskal–Wallis test, p = 0.4).")
+
+
+def test_chances_are_even_where_labels_are_drawn_at_random_and_small_where_planted():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(3), size=60).T
+    found = np.array([class_chances(shares, rng.choice(list("abc"), 60)) for _ in range(400)])
+    # Of one component and of the smallest of three: at most the level, up to chance.
+    assert (found.min(axis=1) < 0.05).mean() < 0.08
+    assert (found[:, 0] < 0.05 * 3).mean() > 0.02
+    planted = shares.copy()
+    planted[:, :20] = 0.5 * planted[:, :20] + np.array([[0.5], [0.0], [0.0]])
+    labels = np.array(["a"] * 20 + ["b"] * 40)
+    assert class_chances(planted, labels)[0] < 1e-3
+    few = np.array(["x"] * (FEWEST - 1) + ["b"] * (60 - FEWEST + 1))
+    assert class_chances(planted, few).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_class_is_called_typical_only_where_that_is_no_chance_and_it_has_enough():
+    shares = np.array([[1.0, *[0.5] * 12], [0.0, *[0.5] * 12]])
+    labels = np.array(["one", *["a"] * 6, *["b"] * 6])
+    found = class_shares(shares, labels)
+    said = typical_said(found, class_chances(shares, labels), ["1", "2"])
+    assert "by more than chance leaves" in said
+    shares[:, 1:7] = [[0.9], [0.1]]
+    said = typical_said(class_shares(shares, labels), class_chances(shares, labels), ["1", "2"])
+    assert "most typical of b: its mean share is 50 % in these 6 observations" in said
+    assert "No class has 5" in typical_said(
+        class_shares(shares[:, :3], np.array(list("abc"))), np.ones(2), ["1", "2"]
+    )

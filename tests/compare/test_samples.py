@@ -16,7 +16,6 @@ from bnmf_core.compare.samples import (
     sample_groups,
     sample_shares,
     typical_samples,
-    usage_said,
 )
 
 
@@ -115,18 +114,6 @@ def test_bright_or_empty_observations_are_not_typical_for_that():
     # Much of both; little of the first alone; nearly nothing, all of it of the first.
     W = np.array([[9.0, 2.0, 1e-9, 1.0], [9.0, 0.1, 0.0, 3.0]])
     assert typical_samples(A, W, 3)[0].tolist() == [1, 0, 3]
-
-
-def test_the_class_with_the_largest_mean_and_whether_it_depends_on_the_mode():
-    same = {"AML": np.array([[0.6], [0.5]]), "B": np.array([[0.2], [0.1]])}
-    assert usage_said(same, 0, ["mode 1", "mode 2"]) == (
-        "Mean share in mode 1, by class: AML (60 %) and B (20 %). It is largest for AML in all 2 "
-        "modes."
-    )
-    other = same | {"B": np.array([[0.2], [0.7]])}
-    assert usage_said(other, 0, ["mode 1", "mode 2"]).endswith(
-        "The class with the largest depends on the mode: B (70 %) in mode 2."
-    )
 
 
 def test_cosines_of_reconstructions_are_those_of_seen_entries(monkeypatch):

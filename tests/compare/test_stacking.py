@@ -5,7 +5,13 @@ import pytest
 from scipy.optimize import minimize
 
 from bnmf_core import Dataset
-from bnmf_core.compare.stacking import FOLDS, SETTLED, hidden_predictions, stacking_weights
+from bnmf_core.compare.stacking import (
+    FOLDS,
+    SETTLED,
+    gain_of_mixture,
+    hidden_predictions,
+    stacking_weights,
+)
 from bnmf_core.core.errors import Cancelled
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
@@ -75,3 +81,19 @@ def test_counts_are_predicted_too_and_it_can_be_cancelled():
     np.testing.assert_array_equal(found, hidden_predictions(*given, np.random.default_rng(0)))
     with pytest.raises(Cancelled):
         hidden_predictions(*given, rng, cancel=lambda: True)
+
+
+def test_a_mixture_gains_where_it_is_true_and_rarely_where_one_mode_is():
+    rng = np.random.default_rng(1)
+
+    def clear(means, both):
+        x = rng.normal(size=200) + both * rng.choice(means, 200)
+        log_density = -0.5 * (x - np.array(means)[:, None]) ** 2
+        gain, error = gain_of_mixture(log_density, stacking_weights(log_density), 0)
+        assert gain == pytest.approx(
+            np.log(stacking_weights(log_density) @ np.exp(log_density)).sum() - log_density[0].sum()
+        )
+        return gain > 2 * error
+
+    assert np.mean([clear([0.0, 0.3, -1.0], both=False) for _ in range(300)]) < 0.05
+    assert np.mean([clear([-1.0, 1.0], both=True) for _ in range(50)]) > 0.95

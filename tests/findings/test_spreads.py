@@ -9,7 +9,7 @@ import pytest
 from bnmf_core import Dataset
 from bnmf_core.analysis.resampling import Kind
 from bnmf_core.findings.facts import plain, say
-from bnmf_core.findings.spreads import Spreads, facts, spreads
+from bnmf_core.findings.spreads import Spreads, facts, spreads, with_standing
 
 NAN = float("nan")
 
@@ -130,3 +130,17 @@ def test_numbers_are_those_of_the_component_whatever_its_place_in_each_factoriza
     assert "Another mode" in spreads(answer).missing["samples"]
     comparison.of_tiles = True
     assert spreads(answer) is None
+
+
+def test_modes_that_do_not_count_say_so_beside_those_that_do():
+    def standing(mass, good=(True, False, False)):
+        table = pd.DataFrame({"joined": range(3), "mass": mass, "as_good_as_best": good})
+        return with_standing(table, ["mode 1", "mode 2", "mode 3 (late)"])
+
+    assert standing([0.9, 0.001, np.nan]) == [
+        "mode 1",
+        "mode 2 (no mass)",
+        "mode 3 (late) (not weighed)",
+    ]
+    assert standing([np.nan] * 3)[1:] == ["mode 2 (fits worse)", "mode 3 (late) (fits worse)"]
+    assert standing([np.nan] * 3, [False] * 3) == ["mode 1", "mode 2", "mode 3 (late)"]

@@ -2,6 +2,10 @@
 
 import json
 
+import numpy as np
+import pandas as pd
+
+from pages.overview_parts.weights import stacked_said
 from tests.pages.apps import page, words
 
 
@@ -22,3 +26,13 @@ def test_the_map_and_its_verdicts_come_before_the_sentences(finished):
     assert "**Does the choice matter?**" in shown  # the data have labels
     assert "Circle: a mode" in words(app)
     assert app.segmented_control(key="view_part").value == "findings"
+
+
+def test_stacking_weights_prefer_no_mode_where_the_gain_is_chance():
+    table = pd.DataFrame({"mass": [0.9, 0.1], "mass_low": [0.8, 0.0], "mass_high": [1.0, 0.2]})
+    weights = np.array([0.4, 0.6])
+    chance = stacked_said(weights, table, lambda mode: (3.0, 4.0))
+    assert "no better than mode 1 alone, the most probable, by more than chance leaves" in chance
+    clear = stacked_said(weights, table, lambda mode: (30.0, 4.0))
+    assert "better than mode 1 alone, the most probable, by 30 ± 4 nats" in clear
+    assert stacked_said(np.array([0.995, 0.005]), table, lambda mode: (0.1, 1.0)).endswith("99.5 %.")

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import numpy as np
 import pytest
@@ -63,8 +64,10 @@ def test_the_flow_begins_with_the_mode_that_is_drawn(server):
     for first, other in ((1, 2), (2, 1)):
         app = page("samples", runs=run_ids[0], focus=f"mode:{first}")
         assert not app.exception and not app.error
-        chart(app, f"change group from mode {first} to mode {other}")
-        assert app.selectbox(key="view_with").options == [f"mode {other}"]
+        # Which of the two fits a little worse, says the rounding.
+        chart(app, f"change group from mode {first}")
+        (option,) = app.selectbox(key="view_with").options
+        assert re.fullmatch(rf"mode {other}( \(fits worse\))?", option)
 
 
 def test_a_component_that_is_chosen_is_framed_on_both_pages_and_in_the_address(two):

@@ -32,7 +32,8 @@ def texts_and_counts():
     texts = [" ".join(np.repeat(WORDS, X[:, n])) for n in range(60)]
     texts[0] = HOSTILE
     labels = {"kind": np.array(["space", "sport", "state"])[W.argmax(axis=0)]}
-    labels["year"] = [str(2000 + n // 20) for n in range(60)]
+    # The first component grows from year to year.
+    labels["year"] = [str(2000 + place // 20) for place in W[0].argsort().argsort()]
     return A, W, X, texts, labels
 
 
@@ -115,8 +116,9 @@ def test_shares_by_class_and_over_time_are_those_of_the_weights(server, texts):
     _, r, kind = best
     inside, outside = shares[r, kinds == kind].mean(), shares[r, kinds != kind].mean()
     shown = words(app)
-    said = f"is most typical of {kind}: its mean share is {100 * inside:.0f} % there and "
-    assert said in shown and f"Component {r + 1} (" in shown
+    said = f"is most typical of {kind}: its mean share is {100 * inside:.0f} % in these "
+    assert f"{said}{(kinds == kind).sum()} observations" in shown
+    assert f"Component {r + 1} (" in shown
     assert f"{100 * outside:.0f} % elsewhere" in shown or outside < 0.1
     years = dataset.labels["year"]
     means = np.array([shares[:, years == year].mean(axis=1) for year in sorted(set(years))])

@@ -30,7 +30,7 @@ class Rule:
     stop_words: frozenset[str] = frozenset()
     fewest: int = 1
     largest: float = 1.0
-    most: int = 10_000
+    most: int = 5_000
 
     def __post_init__(self) -> None:
         if self.fewest < 1 or not 0.0 < self.largest <= 1.0 or self.most < 2:

@@ -20,6 +20,7 @@ from pages.frame.words import plain
 
 # Keeps the data that a function makes of these.
 Change = Callable[[Callable[[Dataset], Dataset], Dataset], None]
+FIELDS = ("stop_words", "fewest", "largest", "most")
 
 
 def ask(dataset_id: str, dataset: Dataset, change: Change) -> None:
@@ -61,7 +62,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
         "Vocabulary size",
         2,
         max(len(documents), 2),
-        dataset.D,
+        min(max(len(documents), 2), max(dataset.D, Rule.most)),
         key=f"most_{dataset_id}",
         help="The most frequent words, so many at most.",
     )
@@ -71,8 +72,15 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
     source = "the texts" if kept else "this matrix; left-out words cannot be brought back"
     said = f"{stay:,} of {len(documents):,} words of {source} stay; now there are"
     st.markdown(plain(f"{said} {dataset.D:,}."))
+
+    def again(data: Dataset) -> Dataset:
+        made = recounted(data, rule)
+        for field in FIELDS if kept else ():  # the next choice begins with this one
+            st.session_state[f"{field}_{made.hash}"] = st.session_state[f"{field}_{dataset_id}"]
+        return made
+
     if st.button("Apply", key="vocabulary_go", disabled=stay < 2):
-        change(lambda data: recounted(data, rule), dataset)
+        change(again, dataset)
     st.caption("The result is a dataset of its own.")
 
 

@@ -190,7 +190,7 @@ REVIEWS = "stars,price,review\n" + "".join(
     for stars, price in ((5, 9), (4, 7), (5, 9))
 )
 ABOUT = ("a pump of the membrane", "the same pump but larger", "what binds to that pump")
-KEPT_WORDS = {"least_texts_of_a_word": 1, "largest_part_of_texts": 1.0}
+KEPT_WORDS = {"minimum_documents": 1, "maximum_documents": 1.0}
 TRIPLE = {
     "m/matrix.mtx.gz": gzip.compress(saved(scipy.io.mmwrite, sparse.coo_array(VALUES.T))),
     "m/barcodes.tsv.gz": gzip.compress(b"p\nq\nr\ns\n"),
@@ -296,7 +296,7 @@ APART = [
         (2_000, 2_000, 2_000),
         labels={"Kind": ("x", "y", "x")},
         said=("The labels are 'Kind'.", "3 texts with 3 different words"),
-        chosen={"settings": {"largest_part_of_texts": 1.0}},
+        chosen={"settings": {"maximum_documents": 1.0}},
     ),
     Layout(
         "texts longer than descriptions, beside columns of numbers",
@@ -306,7 +306,7 @@ APART = [
         (2, 4, 2),
         labels={"stars": ("5", "4", "5"), "price": ("9", "7", "9")},
         said=("The labels are 'stars', 'price'.", "3 texts with 3 different words"),
-        chosen={"settings": {"largest_part_of_texts": 1.0}},
+        chosen={"settings": {"maximum_documents": 1.0}},
     ),
     Layout(
         "the same, taken for a table of numbers",

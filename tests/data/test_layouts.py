@@ -241,7 +241,7 @@ def test_images_of_several_sizes_are_brought_to_one():
 
 def test_running_text_can_be_taken_as_a_table_and_says_why_it_was_not():
     content = REVIEWS.encode()
-    reading = inspect_file(content, chosen={"settings": {"largest_part_of_texts": 1.0}})
+    reading = inspect_file(content, chosen={"settings": {"maximum_documents": 1.0}})
     assert (reading.format, reading.features_are) == ("texts", "words")
     why = "column 3 holds running text, 23 words a cell, most cells different"
     assert reading.reasons["format"] == why

@@ -35,4 +35,6 @@ def test_stacking_weights_prefer_no_mode_where_the_gain_is_chance():
     assert "no better than mode 1 alone, the most probable, by more than chance leaves" in chance
     clear = stacked_said(weights, table, lambda mode: (30.0, 4.0))
     assert "better than mode 1 alone, the most probable, by 30 ± 4 nats" in clear
-    assert stacked_said(np.array([0.995, 0.005]), table, lambda mode: (0.1, 1.0)).endswith("99.5 %.")
+    assert stacked_said(np.array([0.995, 0.005]), table, lambda mode: (0.1, 1.0)).endswith(
+        "99.5 %."
+    )

@@ -175,4 +175,9 @@ def test_words_are_chosen_anew_on_data(server, texts):
     assert not app.exception and not app.error
     new, old = server.store.dataset_entries()
     assert old.id == dataset_id and new.D == len(expected)
+    # The next choice begins with this one; nothing is cut off by how many there were.
+    app.run()
+    assert app.text_area(key=f"stop_words_{new.id}").value == "The goal"
+    assert app.number_input(key=f"largest_{new.id}").value == 100.0
+    assert f"{new.D} of " in words(app) and f"now there are {new.D}." in words(app)
     assert set(server.store.dataset(new.id).features) == expected

@@ -28,10 +28,10 @@ SIDE = Side("rows", "every text is an observation")
 # Setting → what is offered, the first by default, and what one of it is called.
 OFFERS: dict[str, tuple[tuple[Any, ...], str]] = {
     "weighting": ((COUNTS, TF_IDF, YES_NO), "weighting"),
-    "left_out_words": (("English", "none"), "list of words"),
-    "least_texts_of_a_word": ((2, 1, 3, 5, 10, 20, 50), "number"),
-    "largest_part_of_texts": ((0.5, 0.9, 1.0, 0.25, 0.1), "part"),
-    "most_words": ((5000, 1000, 2000, 10_000, 20_000), "number"),
+    "stop_words": (("English", "none"), "list of words"),
+    "minimum_documents": ((2, 1, 3, 5, 10, 20, 50), "number"),
+    "maximum_documents": ((0.5, 0.9, 1.0, 0.25, 0.1), "part"),
+    "vocabulary_size": ((5000, 1000, 2000, 10_000, 20_000), "number"),
 }
 # A column holds texts where its cells have so many words on average.
 WORDS_OF_TEXT = 4.0
@@ -94,19 +94,19 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
 
 
 def _counted(texts: Sequence[str], chosen: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    english = chosen["left_out_words"] == "English"
+    english = chosen["stop_words"] == "English"
     rule = Rule(
         english_stop_words() if english else frozenset(),
-        chosen["least_texts_of_a_word"],
-        chosen["largest_part_of_texts"],
-        chosen["most_words"],
+        chosen["minimum_documents"],
+        chosen["maximum_documents"],
+        chosen["vocabulary_size"],
     )
     try:
         return counted(texts, chosen["weighting"], rule)
     except ValueError as error:
         raise DataError(
-            f"No word is left: it has to stand in at least {chosen['least_texts_of_a_word']} texts "
-            f"and in at most {chosen['largest_part_of_texts']:.0%} of them; change these settings."
+            f"No word is left: it has to stand in at least {chosen['minimum_documents']} texts "
+            f"and in at most {chosen['maximum_documents']:.0%} of them; change these settings."
         ) from error
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from bnmf_core.compare.classes import class_labels
 from bnmf_core.figures.samples import sample_strips
 from bnmf_core.findings import verdicts
 from pages.frame import focusing, guard, link, panel, view
@@ -28,7 +29,7 @@ look = panel.look()
 dataset = look.analysis.seen_dataset
 rows, names = look.shown(2, modes=verdicts.leading(Answer.of(look)))
 with st.sidebar:
-    labels = list(dataset.labels)
+    labels = class_labels(dataset.labels)
     if labels:
         link.one_of("label", labels)
     if len(labels) > 1:

@@ -48,6 +48,23 @@ class ClassShares:
         return int(r), int(c)
 
 
+def class_labels(labels: Mapping[str, np.ndarray]) -> list[str]:
+    """Names of labels, those first that sort observations into classes of a few at least.
+
+    labels : name → (N,) strings, "" for none. Names or dates of observations come last.
+
+    >>> import numpy as np
+    >>> class_labels({"date": np.array(list("abcdef")), "party": np.array(list("xxxyyy"))})
+    ['party', 'date']
+    """
+
+    def few(name: str) -> bool:
+        held = labels[name][labels[name] != ""]
+        return 2 <= np.unique(held).size <= held.size / 3
+
+    return sorted(labels, key=lambda name: not few(name))
+
+
 def class_shares(shares: np.ndarray, labels: np.ndarray) -> ClassShares:
     """Mean share of each component in each class of a label.
 

@@ -82,14 +82,14 @@ def enrichment_table(
     k, r, s = np.indices(found.p.shape).reshape(3, -1)
     table = pd.DataFrame(
         {
-            "mode": np.array(modes, dtype=object)[k],
-            "component": np.array(components, dtype=object)[r],
             "set": np.array(sets, dtype=object)[s],
+            "component": np.array(components, dtype=object)[r],
+            "mode": np.array(modes, dtype=object)[k],
+            "FDR": found.fdr.ravel(),
+            "p": found.p.ravel(),
             "genes": found.hits.ravel(),
             "of set": found.sizes[s],
             "of component": found.drawn[k, r],
-            "p": found.p.ravel(),
-            "FDR": found.fdr.ravel(),
         }
     )
     return table.sort_values(["FDR", "p"], kind="stable", ignore_index=True)

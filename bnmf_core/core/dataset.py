@@ -328,6 +328,11 @@ class Dataset:
         # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
         return float(np.einsum("i,i->", values, values))
 
+    def __repr__(self) -> str:
+        kind = "sparse, " if self.is_sparse else ""
+        size = f"{self.D:,} {self.feature_noun} × {self.N:,} observations"
+        return f"<Dataset {self.name!r}: {kind}{size}>"
+
     def _repr_html_(self) -> str:
         return html.of_dataset(self)
 

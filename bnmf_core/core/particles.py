@@ -176,6 +176,9 @@ class Particles:
     def __len__(self) -> int:
         return self.M
 
+    def __repr__(self) -> str:
+        return f"<Particles of {self.spec.algorithm}: {self.M:,} factorizations of rank {self.R}>"
+
     def _repr_html_(self) -> str:
         return html.of_particles(self)
 

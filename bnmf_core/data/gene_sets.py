@@ -55,8 +55,8 @@ def sets_of(content: bytes, limit_bytes: int) -> dict[str, list[str]]:
     for at, row in rows:
         if len(row) < 3:
             raise DataError(
-                f"Row {at} has {len(row)} cells between tabs; each row of a GMT file has the name "
-                "of a set, its description and at least one gene."
+                f"Row {at} has {len(row)} cell{'s' * (len(row) != 1)} between tabs; each row of a "
+                "GMT file has the name of a set, its description and at least one gene."
             )
     if not rows:
         raise DataError("The file is empty; a GMT file has a set of genes in each row.")

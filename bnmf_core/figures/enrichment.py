@@ -12,6 +12,13 @@ from bnmf_core.figures.style import MUTED, component_titles, layout, safe
 
 # Sets that are shown, and of each component; the largest −log10 FDR that is told apart.
 MOST_SETS, EACH, DEEPEST = 24, 4, 10.0
+DEPTHS = range(0, int(DEEPEST) + 1, 2)
+COLORBAR = {
+    "title": "−log₁₀ FDR",
+    "thickness": 12,
+    "tickvals": [*DEPTHS],
+    "ticktext": [f"{depth}" + " or more" * (depth == DEEPEST) for depth in DEPTHS],
+}
 # Pixels of a row, of the largest dot, and of what stands on the left.
 ROW, DOT, LEFT, WIDTH = 22, 17, 250, 600
 
@@ -72,11 +79,7 @@ def enrichment_dots(
                 "cmin": 0,
                 "cmax": DEEPEST,
                 "line": {"width": 1, "color": MUTED},
-                **(
-                    {"colorbar": {"title": "−log₁₀ FDR", "thickness": 12}, "showscale": True}
-                    if below
-                    else {}
-                ),
+                **({"colorbar": COLORBAR, "showscale": True} if below else {}),
             },
             hovertext=[one for one, here in zip(told, some, strict=True) if here],
             hovertemplate="%{hovertext}<extra></extra>",

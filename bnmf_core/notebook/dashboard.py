@@ -2,6 +2,7 @@
 
 import atexit
 import subprocess
+import warnings
 import webbrowser
 from collections.abc import Sequence
 from html import escape
@@ -195,7 +196,26 @@ def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particle
         )
     found = Foreign(called, A, W, source=called.rpartition(" ")[0])
     check(found)
+    if _worse_than_means(found, dataset):
+        warnings.warn(
+            f"{called} fits the data worse than the mean of each feature alone: is it a "
+            "factorization of these data?",
+            UserWarning,
+            stacklevel=3,
+        )
     return found
+
+
+def _worse_than_means(found: Foreign, dataset: Dataset) -> bool:
+    """Whether A W, by the best factor, is farther from X than the means of features."""
+    seen = dataset.N if dataset.mask is None else dataset.mask.sum(axis=1)
+    means = np.asarray(dataset.X.sum(axis=1)).ravel() / np.maximum(seen, 1)
+    errors = []
+    for A, W in ((found.A, found.W), (means[:, None], np.ones((1, dataset.N)))):
+        product = A @ W if dataset.mask is None else (A @ W) * dataset.mask
+        inner = float((dataset.X * product).sum())
+        errors.append(-(inner**2) / max(float((product**2).sum()), 1e-300))
+    return errors[0] > errors[1]
 
 
 def _check_made_of(particles: Particles, dataset: Dataset) -> None:

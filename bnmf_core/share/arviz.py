@@ -8,6 +8,7 @@ import numpy as np
 from bnmf_core import registry
 from bnmf_core.compare.alignment import align, largest_first
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
 from bnmf_core.core.particles import Particles
 from bnmf_core.lazy import lazy
 from bnmf_core.posterior.places import problem_of
@@ -54,6 +55,11 @@ def to_arviz(particles: Particles, dataset: Dataset | None = None) -> "xarray.Da
     >>> dict(draws.posterior.sizes)["chain"], draws.observed_data["X"].shape
     (2, (6, 6))
     """
+    if dataset is not None and not isinstance(dataset, Dataset):
+        raise DataError(
+            f"The data are of type {type(dataset).__name__}; give the Dataset that was factorized, "
+            "from Dataset.from_array for one."
+        )
     key = particles.spec.algorithm
     known = registry.ALGORITHMS.get(key)
     if not (known.exact if known else particles.trace):

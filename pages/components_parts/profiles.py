@@ -40,14 +40,14 @@ def show(look: Lens, row: int, name: str) -> None:
     kinds = {
         "Signatures" if mutations else "Components": (
             signatures,
-            "signatures.txt",
+            "signatures.txt" if mutations else "components.txt",
             f"A of {name}: each column sums to 1. Tab-separated, in the layout of SigProfiler.",
         ),
         "Activities" if mutations else "Weights": (
             activities,
-            "activities.txt",
+            "activities.txt" if mutations else "weights.txt",
             f"W of {name} times the column sums of A, in the unit of the data and not rounded. "
-            "Signatures times activities are A W.",
+            "Both tables multiplied are A W.",
         ),
         "AnnData": (
             with_data,

@@ -78,6 +78,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]
+    named["component"] = np.array(numbered(called))[found["component"]]
     if any(notes):
         named["note"] = [notes[r] for r in found["component"]]
     st.download_button(

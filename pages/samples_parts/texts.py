@@ -41,7 +41,8 @@ def _texts(look: Lens, found: Grouping, called: list[str], chosen: int | None) -
         )
     )
     first, shares = typical_samples(found.A, found.W, TEXTS)[r], found.shares[r]
-    st.markdown("\n\n".join(_entry(dataset, int(n), shares[n], words) for n in first))
+    with st.container(key="own_texts"):  # words of the glossary are not underlined in them
+        st.markdown("\n\n".join(_entry(dataset, int(n), shares[n], words) for n in first))
 
 
 def _entry(dataset: Dataset, n: int, share: float, words: set[str]) -> str:

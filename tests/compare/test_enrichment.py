@@ -179,7 +179,7 @@ def test_sets_that_do_not_fit_are_told_with_examples():
     ("content", "said"),
     [
         (b"", "'c.gmt' cannot be read. The file is empty"),
-        (b"gene,a\nTP53,1\n", "Row 1 has 1 cells between tabs"),
+        (b"gene,a\nTP53,1\n", "Row 1 has 1 cell between tabs"),
         (b"A\t\tTP53\nB\tonly\n", "Row 2 has 2 cells"),
     ],
 )

@@ -153,3 +153,8 @@ def test_sparse_data_are_stored_by_columns_however_they_are_made(kind):
     for made in (data, replace(data, X=kind(2 * X) * 0.5), Dataset.from_array(kind(X))):
         assert made.X.format == "csc"
         np.testing.assert_array_equal(made.X.toarray(), X)
+
+
+def test_data_are_printed_in_a_line():
+    data = Dataset(sparse.csc_array(np.eye(3)), "x", ("a", "b", "c"), ("1", "2", "3"))
+    assert repr(data) == "<Dataset 'x': sparse, 3 features × 3 observations>"

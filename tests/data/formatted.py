@@ -241,7 +241,14 @@ APART = [
             "The 144 rows are the pixels of an image (12×12, in which neighbours are alike): pix",
         ),
     ),
-    layout("H5AD", hdf5(annotated), ABC, PQRS, labels={"kind": ("x", "y", "", "x")}),
+    layout(
+        "H5AD",
+        hdf5(annotated),
+        ABC,
+        PQRS,
+        labels={"kind": ("x", "y", "", "x")},
+        said=("The labels are 'kind'.",),
+    ),
     Layout(
         "a layer of an H5AD",
         hdf5(annotated),
@@ -249,6 +256,7 @@ APART = [
         PQRS,
         tuple(2 * value for value in FIRST),
         labels={"kind": ("x", "y", "", "x")},
+        said=("The labels are 'kind'.",),
         chosen={"settings": {"matrix": "layers/counts"}},
     ),
     layout("10x as HDF5", hdf5(cells_of_10x), ABC, PQRS),

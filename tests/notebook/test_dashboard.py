@@ -14,6 +14,7 @@ from sklearn.decomposition import NMF, PCA
 from bnmf_core import Dataset, PosteriorNMF, RunSpec, RunStore, explore, laurberg, run
 from bnmf_core.cli.main import main
 from bnmf_core.core.errors import BNMFError, DataError, RunError
+from bnmf_core.data.foreign import Foreign
 from bnmf_core.notebook import dashboard, server
 from tests.pages.visitors import Visitor
 
@@ -103,10 +104,22 @@ def test_a_pair_multiplies_to_the_matrix_as_it_was_given(tmp_path, unserved, giv
     D, N = DATA.D, DATA.N
     A, W = rng.random((D, 2)), rng.random((2, N))
     pair = (A, W) if isinstance(given, Dataset) or observations == "columns" else (W.T, A.T)
-    (run_id,) = explore(given, [pair], observations=observations, home=tmp_path).run_ids
+    with pytest.warns(UserWarning, match="Pair 1 fits the data worse than the mean"):
+        (run_id,) = explore(given, [pair], observations=observations, home=tmp_path).run_ids
     kept = RunStore(tmp_path).particles(run_id)
     np.testing.assert_array_equal(kept.A[0], A)
     np.testing.assert_array_equal(kept.W[0], W)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_only_pairs_that_fit_worse_than_means_are_warned_of(gaps):
+    mask = np.random.default_rng(1).random(DATA.X.shape) < 0.8 if gaps else None
+    data = Dataset.from_array(np.asarray(DATA.X), mask=mask)
+    truth, N = DATA.truth[0], DATA.N
+    assert not dashboard._worse_than_means(Foreign("a", 7 * truth.A, truth.W), data)
+    assert dashboard._worse_than_means(Foreign("b", truth.A[:, :1], np.ones((1, N))), data)
+    means = data.X.sum(axis=1) / (N if mask is None else mask.sum(axis=1))
+    assert not dashboard._worse_than_means(Foreign("c", means[:, None], np.ones((1, N))), data)
 
 
 def test_rows_and_columns_of_a_table_keep_their_names(tmp_path, unserved):

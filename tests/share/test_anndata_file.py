@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core import load_file
+from bnmf_core import inspect_file, load_file
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.foreign import matrices_of, pair
@@ -86,7 +86,10 @@ def groups():
 
 @pytest.mark.parametrize("dataset", SOME.values(), ids=SOME)
 def test_our_own_reader_gives_the_data_back(dataset):
-    found = load_file(written(dataset), filename="cells.h5ad")
+    content = written(dataset)
+    found = load_file(content, filename="cells.h5ad")
+    said = " ".join(inspect_file(content, filename="cells.h5ad").doubts)
+    assert "The labels are 'kind'" in said and "Features are described by 'id'." in said
     np.testing.assert_array_equal(found.dense(), dataset.dense())
     assert (found.features, found.observations) == (dataset.features, dataset.observations)
     assert found.missing == dataset.missing and found.is_sparse == dataset.is_sparse

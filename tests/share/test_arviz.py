@@ -66,6 +66,8 @@ def test_the_data_stand_beside_the_draws_with_their_gaps(draws):
     assert "observed_data" not in to_arviz(draws)
     with pytest.raises(DataError, match="give the dataset that was factorized"):
         to_arviz(draws, laurberg("two").columns(np.arange(4)))
+    with pytest.raises(DataError, match="of type ndarray; give the Dataset"):
+        to_arviz(draws, X)
 
 
 @pytest.mark.parametrize("algorithm", ["random_restarts", "langevin"])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.core.names import clean_name
+from bnmf_core.core.names import clean_name, listed
 from bnmf_core.data import cells
 from bnmf_core.data.formats.arrays import checked_sparse
 from bnmf_core.data.formats.format import Found, named_format, pick
@@ -129,13 +129,21 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             )
         path = pick(settings, "matrix", offered, "matrix")
         genes = "raw/var" if path == "raw/X" else "var"
+        labels = _labels(file)
+        about = described({name: words(file, f"{genes}/{name}") for name in _columns(file, genes)})
+        said = [
+            f"{what} {listed(map(repr, found))}."
+            for what, found in (("The labels are", labels), ("Features are described by", about))
+            if found
+        ]
         return Found(
             numbers(file, path),
             words(file, f"obs/{index_of(file, 'obs')}"),
             words(file, f"{genes}/{index_of(file, genes)}"),
-            _labels(file),
-            described({name: words(file, f"{genes}/{name}") for name in _columns(file, genes)}),
+            labels,
+            about,
             side=SIDE,
+            doubts=tuple(said),
             settings={"matrix": path},
             offers={"matrix": tuple(offered)},
         )

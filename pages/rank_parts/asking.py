@@ -69,6 +69,8 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
                 f"has one mode, up to {plain(duration(high))} where they have "
                 f"{asked.most_modes:d} or more.** It goes on when you close this tab."
             )
+            if work.parts and place().status(work).status == "none":
+                st.info("It was begun before and did not end. What was made is kept; it goes on.")
         first, last = asked.ranks[0], asked.ranks[-1]
         button = f"Compare ranks {first} to {last}"
         make_study.made(work, button, "rank", partial(_so_far, work))

@@ -173,6 +173,20 @@ def test_a_cancelled_study_goes_on(server, data, monkeypatch):
     assert len(charts(app)) == 2
 
 
+def test_a_study_whose_server_was_killed_says_that_it_goes_on(server, data):
+    server.store.add_dataset(data)
+    app = page("rank")
+    assert not app.info
+    app.slider[0].set_range(1, 3).run()
+    work = RankWork(server.store.root, RankQuestion(data.hash, (1, 2, 3)), data)
+    asked = [*server.store.root.glob(f"{ranks.FOLDER}/*/*")]
+    assert not asked
+    (work.folder / ranks.PARTS).mkdir(parents=True)
+    (work.folder / ranks.PARTS / "rank-1").write_bytes(b"")
+    app.run()
+    assert not app.exception and "What was made is kept" in words(app)
+
+
 def test_boxes_of_a_flow_have_the_numbers_of_its_table():
     A, W = np.eye(3), np.diag([1.0, 3.0, 2.0])  # the second column has the largest share
     flow = component_flow([(A, W)])

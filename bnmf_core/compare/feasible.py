@@ -12,6 +12,8 @@ data, cut off where they leave the room, holds the data (Borgen & Kowalski 1985;
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
 
 spatial = lazy("scipy.spatial")
-ndimage = lazy("scipy.ndimage")
+sparse = lazy("scipy.sparse")
 
 # Where the corners of the triangle of three components are drawn; (0, 0) is its middle.
 CORNERS = np.array([[0.0, 1.0], [-np.sqrt(0.75), -0.5], [np.sqrt(0.75), -0.5]])
@@ -31,8 +33,11 @@ ROUNDING = 1e-9
 FLAT = 1e-6
 # Degrees between a column and its foot in the space of the components.
 BESIDE = 5.0
-# Points along each side of the grid that a region is drawn and measured on.
-GRID = 181
+# Points along each side of the grid that a region is drawn and measured on; how often a small
+# region gets one of its own, and what part of the grid's step connects two places.
+GRID, ZOOMS, LINKED = 121, 3, 1.05
+# Sides of the data along which regions without area are looked for.
+MOST_SIDES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +111,16 @@ class Feasible:
         rows = self.A[used > 0]
         # Each entry over that of the mean column, at the places (1, 0, …), (0, 1, …) and so on.
         heights = rows / used[used > 0, None] + self.tolerance / (1.0 - self.tolerance)
-        return _planes(heights, self.places(np.eye(self.R)))
+        normals, offsets = _planes(heights, self.places(np.eye(self.R)))
+        if self.R == 3:  # the few that are sides of it
+            sides = np.unique(self._corners(normals, offsets).dual_vertices)
+            normals, offsets = normals[sides], offsets[sides]
+        return normals, offsets
+
+    def _corners(self, normals: np.ndarray, offsets: np.ndarray) -> Any:
+        """What Qhull makes of half planes around the middle of the data."""
+        middle = self.places(self.centre[None])[0]
+        return spatial.HalfspaceIntersection(np.column_stack([-normals, -offsets]), middle)
 
     @cached_property
     def hull(self) -> np.ndarray:
@@ -151,12 +165,11 @@ class Feasible:
     def room(self) -> np.ndarray:
         """Corners (k, R − 1) of the room of non-negative columns, in their order."""
         normals, offsets = self._room
-        middle = self.places(self.centre[None])[0]
         if self.R == 2:
             ends = -offsets / normals[:, 0]
             return np.array([[ends[normals[:, 0] > 0].max()], [ends[normals[:, 0] < 0].min()]])
-        found = spatial.HalfspaceIntersection(np.column_stack([-normals, -offsets]), middle)
-        return np.asarray(found.intersections[spatial.ConvexHull(found.intersections).vertices])
+        found = self._corners(normals, offsets).intersections
+        return np.asarray(found[spatial.ConvexHull(found).vertices])
 
     @cached_property
     def intervals(self) -> np.ndarray:
@@ -206,7 +219,9 @@ class Feasible:
             crossing = _cross(other[0], far)
             t = _cross(places - locked, far) / np.where(crossing == 0.0, ROUNDING, crossing)
             third = locked + t[:, None] * other[0]
-            ok = np.minimum(np.minimum(beyond, self.inside(third)), np.where(ahead > 0, t, -1.0))
+            # A third one at the locked one makes no triangle.
+            apart = np.where((ahead > 0) & (t > FLAT), t, -1.0)
+            ok = np.minimum(np.minimum(beyond, self.inside(third)), apart)
             best = np.maximum(best, ok)
         return np.minimum(np.minimum(self.inside(places), away), best)
 
@@ -254,13 +269,11 @@ class Region:
     places : (k, R − 1), those that are possible. may : (R, k) bool, for which components: several
         where their regions have grown together, none of them for one that cannot move.
     angle : (R,) the largest angle, in degrees, between a component and a column of its region.
-    area : (R,) its region's part of the room.
     """
 
     places: np.ndarray
     may: np.ndarray
     angle: np.ndarray
-    area: np.ndarray
 
     @property
     def of(self) -> np.ndarray:
@@ -292,31 +305,91 @@ def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -
         least, most = feasible.intervals.T
         places = np.linspace(least, most, GRID, axis=1).reshape(-1, 1)
         may = np.repeat(np.eye(2, dtype=bool), GRID, axis=1)
-        size = np.ptp(feasible.intervals, axis=1) / np.ptp(feasible.room())
-        return Region(places, may, _turned(feasible, places, may), size)
+        return Region(places, may, _turned(feasible, places, may))
+    lines, own = _lines(feasible, locked), feasible.places(np.eye(3))
+
+    def possible(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, float]:
+        """Places in a box, on a grid, along lines and at the components; and the grid's step."""
+        tried, step = _tried(low, high, lines)
+        tried = np.concatenate([tried, own])
+        with np.errstate(all="ignore"):
+            slack = (
+                feasible.slack_beside(tried, next(iter(locked.values())))
+                if locked
+                else feasible.slack(tried)
+            )
+        return tried[np.nan_to_num(slack, nan=-1.0, neginf=-1.0) >= -ROUNDING], step
+
     corners = feasible.room()
-    (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
-    x, y = np.linspace(left, right, GRID), np.linspace(low, high, GRID)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    with np.errstate(all="ignore"):
-        slack = (
-            feasible.slack_beside(places, next(iter(locked.values())))
-            if locked
-            else feasible.slack(places)
-        )
-    inside = np.nan_to_num(slack, nan=-1.0, neginf=-1.0) >= -ROUNDING
-    pieces = ndimage.label(inside.reshape(GRID, GRID), np.ones((3, 3)))[0].ravel()
-    own = feasible.places(np.eye(3))
-    step = np.hypot(x[1] - x[0], y[1] - y[0])
-    may = np.zeros((3, len(places)), dtype=bool)
-    for r in np.setdiff1d(np.arange(3), list(locked)):
-        # A region that is smaller than the grid's cells is the component itself.
-        near = np.linalg.norm(places - own[r], axis=1) + np.where(inside, 0.0, np.inf)
-        if near.min() <= step:
-            may[r] = pieces == pieces[near.argmin()]
-    area = may.sum(axis=1) / (feasible.inside(places) >= 0).sum()
-    places, may = places[may.any(axis=0)], may[:, may.any(axis=0)]
-    return Region(places, may, _turned(feasible, places, may), area)
+    kept, step = possible(corners.min(axis=0), corners.max(axis=0))
+    pieces = {}
+    for r in np.setdiff1d(np.arange(3), list(locked)).tolist():
+        piece, fine = _piece(kept, step, own[r]), step
+        for _ in range(ZOOMS if len(piece) else 0):
+            low, high = piece.min(axis=0) - fine, piece.max(axis=0) + fine
+            if 2 * (high - low).max() > GRID * fine or np.ptp(piece, axis=0).max() < FLAT:
+                break
+            nearer, fine = possible(low, high)
+            piece = _piece(nearer, fine, own[r])
+        pieces[r] = piece, fine
+    places = np.concatenate([np.empty((0, 2)), *(piece for piece, _ in pieces.values())])
+    owner = np.repeat(list(pieces), [len(piece) for piece, _ in pieces.values()]).astype(int)
+    may = owner == np.arange(3)[:, None]
+    for r, q in combinations(pieces, 2):  # regions that have grown together are of both
+        piece, fine = pieces[r]
+        if len(piece) and np.linalg.norm(piece - own[q], axis=1).min() <= fine:
+            may[[r, q]] = may[[r, q]].any(axis=0)
+    return Region(places, may, _turned(feasible, places, may))
+
+
+def _lines(feasible: Feasible, locked: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+    """Ends (2, 2) of lines along which a region may lie that has no area, and lies on no grid.
+
+    Sides of the room, sides of the data on to the sides of the room, and the tangents of a locked
+    component.
+    """
+    room, hull = feasible.room(), feasible.hull
+    lines = [np.stack(ends) for ends in zip(room, np.roll(room, -1, axis=0), strict=True)]
+    towards = np.roll(hull, -1, axis=0) - hull
+    longest = np.argsort(-np.linalg.norm(towards, axis=1))[:MOST_SIDES]
+    starts, ways = [hull[longest]] * 2, [towards[longest], -towards[longest]]
+    for place in locked.values():
+        starts += [place[None]] * 2
+        ways += feasible._tangents(place[None])
+    start, way = np.concatenate(starts), np.concatenate(ways)
+    way = way / np.maximum(np.linalg.norm(way, axis=1), ROUNDING)[:, None]
+    return lines + list(np.stack([start, feasible._leaves(start, way)], axis=1))
+
+
+def _tried(low: np.ndarray, high: np.ndarray, lines: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """A grid in a box, and places along lines there as close to each other; and its step."""
+    x, y = (np.linspace(start, end, GRID) for start, end in zip(low, high, strict=True))
+    step = float(np.hypot(x[1] - x[0], y[1] - y[0]))
+    places = [np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)]
+    for one, other in lines:
+        # The part of the line that is in the box.
+        with np.errstate(all="ignore"):
+            ends = np.sort(np.stack([low - one, high - one]) / (other - one), axis=0)
+        first, last = np.fmax.reduce(ends[0], initial=0.0), np.fmin.reduce(ends[1], initial=1.0)
+        if first <= last:
+            count = int(2 * (last - first) * np.linalg.norm(other - one) / step) + 2
+            t = np.linspace(first, last, count)[:, None]
+            places.append(one + t * (other - one))
+    return np.concatenate(places), step
+
+
+def _piece(places: np.ndarray, step: float, start: np.ndarray) -> np.ndarray:
+    """The places connected by steps with the one nearest to the start; none if that is far."""
+    if not len(places):
+        return places
+    tree = spatial.cKDTree(places)
+    far, nearest = tree.query(start)
+    if far > step:
+        return places[:0]
+    near = tree.query_pairs(LINKED * step, output_type="ndarray")
+    graph = sparse.coo_array((np.ones(len(near), bool), near.T), shape=(len(places),) * 2)
+    label = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return places[label == label[nearest]]
 
 
 def shape_bands(feasible: Feasible, found: Region) -> tuple[np.ndarray, np.ndarray]:

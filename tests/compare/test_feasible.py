@@ -1,11 +1,16 @@
 """Regions of components: by tangents, and by trying every triangle."""
 
+import warnings
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
+from sklearn.decomposition import NMF
+from sklearn.exceptions import ConvergenceWarning
 
 from bnmf_core import laurberg
-from bnmf_core.compare.feasible import CORNERS, Feasible, region, shape_bands
+from bnmf_core.compare.feasible import CORNERS, GRID, Feasible, region, shape_bands
 from bnmf_core.core.errors import DataError, SettingsError
 
 
@@ -77,9 +82,59 @@ def test_locking_a_component_makes_no_region_larger_and_some_smaller():
     found = Feasible.of(*loose(1))
     free = region(found)
     beside = region(found, {0: found.places(np.eye(3))[0]})
-    assert (beside.area <= free.area).all() and (beside.area[1:] < free.area[1:]).any()
-    possible = {tuple(place) for place in free.places}
-    assert {tuple(place) for place in beside.places} < possible
+    assert (beside.angle <= free.angle + 0.1).all() and (
+        beside.angle[1:] < free.angle[1:] - 1
+    ).any()
+    assert (found.slack(beside.places) >= -1e-9).all()
+
+
+@cache
+def kinetics():
+    """A fit to spectra of A → B → C: regions are strips at the edge, thinner than any grid."""
+    rng, x, t = np.random.default_rng(1), np.linspace(0, 1, 40), np.linspace(0, 30, 25)
+    spectra = np.exp(-0.5 * ((x[:, None] - [0.35, 0.5, 0.62]) / 0.13) ** 2)
+    first = np.exp(-0.22 * t)
+    second = 0.22 / (0.075 - 0.22) * (np.exp(-0.22 * t) - np.exp(-0.075 * t))
+    X = spectra @ [first, second, 1 - first - second] + 0.003 * rng.normal(size=(40, 25))
+    nmf = NMF(3, init="random", random_state=0, max_iter=5_000, tol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return nmf.fit_transform(np.maximum(X, 0.0)), nmf.components_
+
+
+def by_chance(A, W, count=60_000):
+    """The farthest that components turn in factorizations (A T, T⁻¹ W) drawn at random."""
+    rng, unit, far = np.random.default_rng(0), A / np.linalg.norm(A, axis=0), np.zeros(A.shape[1])
+    for scale in (0.01, 0.05, 0.2):
+        size = (count // 3, A.shape[1], A.shape[1])
+        changes = rng.normal(scale=scale, size=size) * (rng.random(size) < 0.4)
+        for T in np.eye(A.shape[1]) + changes:
+            other = A @ T
+            if other.min() < 0 or np.linalg.solve(T, W).min() < 0:
+                continue
+            cosines = (unit * other / np.linalg.norm(other, axis=0)).sum(axis=0)
+            far = np.maximum(far, np.degrees(np.arccos(np.minimum(cosines, 1.0))))
+    return far
+
+
+@pytest.mark.parametrize("make", [kinetics, loose])
+def test_no_factorization_drawn_at_random_turns_farther_than_its_region(make):
+    A, W = make()
+    feasible = Feasible.of(A, W)
+    found, far = region(feasible), by_chance(A, W)
+    assert far.max() > 1.0
+    assert (far <= found.angle + 0.05).all()
+    # And a region is no larger than what pairs of its places make: each is a corner of a triangle.
+    assert (feasible.slack(found.places) >= -1e-9).all()
+
+
+def test_a_region_without_area_is_a_line_and_locking_leaves_what_is_possible():
+    feasible = Feasible.of(*kinetics())
+    own = feasible.places(np.eye(3))
+    free = region(feasible)
+    for r in range(3):
+        beside = region(feasible, {r: own[r]})
+        assert beside.angle[r] == 0 and (beside.angle <= free.angle + 0.1).all()
 
 
 @pytest.mark.parametrize("kind", ["unique", "two"])
@@ -116,7 +171,7 @@ def test_intervals_of_two_components_end_where_an_entry_or_a_weight_is_zero():
 def test_a_tolerance_widens_regions_and_entries_are_that_little_below_zero():
     A, W = loose(1)
     exact, wide = Feasible.of(A, W), Feasible.of(A, W, 0.05)
-    assert (region(wide).area > region(exact).area).all()
+    assert (region(wide).angle > region(exact).angle).all()
     mean = exact.A @ exact.centre
     lowest = (wide.columns(wide.room()) / mean[:, None]).min()
     assert lowest == pytest.approx(-0.05 / 0.95)
@@ -135,7 +190,7 @@ def test_bands_of_shapes_are_reached_and_hold_every_factorization_that_fits(R):
         np.testing.assert_allclose(upper[:, r], columns.max(axis=1), atol=1e-12)
     # Other factorizations (A T, T⁻¹ W) by chance: their columns lie in the bands, up to the grid.
     rng, tried = np.random.default_rng(0), 0
-    cell = np.ptp(feasible.room(), axis=0) / 180
+    cell = np.ptp(feasible.room(), axis=0) / (GRID - 1)
     slopes = feasible.A[:, 1:] - feasible.A[:, :1] if R == 2 else feasible.A @ CORNERS / 1.5
     step = (np.abs(slopes) @ cell)[:, None] * (R == 3) + 1e-9  # intervals are exact
     for T in np.eye(R) + rng.normal(scale=0.08, size=(20_000, R, R)):

@@ -18,7 +18,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.particles import Particles
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS
-from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
+from bnmf_core.posterior.places import LIFT, Block, blocks, problem_of
 
 # Paper 3, §6.1.
 LENGTH_A, LENGTH_W = PUBLISHED_LENGTHS
@@ -182,27 +182,6 @@ def kernel_matrix(
     """
     check_lengths(length_A, length_W, exponent)
     return products(particles, dataset, form, lift).kernel(length_A, length_W, exponent=exponent)
-
-
-def kernel_similarity(
-    particles: Particles,
-    form: str = "interior",
-    length_A: float = LENGTH_A,
-    length_W: float = LENGTH_W,
-    exponent: float = EXPONENT,
-    lift: float = LIFT,
-) -> np.ndarray:
-    """The base kernel k between all pairs: (M, M) in (0, 1], 1 on the diagonal (paper 3, eq. 7)."""
-    check_lengths(length_A, length_W, exponent)
-    found = Products.of(positions(particles, form, lift))
-    return found.similarities(length_A, length_W, exponent=exponent).mean(axis=0)
-
-
-def suggested_lengths(
-    particles: Particles, form: str = "interior", lift: float = LIFT
-) -> tuple[float, float]:
-    """Median distances between particles that differ, for A and W; 1 where none do."""
-    return Products.of(positions(particles, form, lift)).median_lengths()
 
 
 def ksd(K: np.ndarray, weights: np.ndarray) -> float:

@@ -22,6 +22,7 @@ from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.chains import (
     chains_of,
     chains_setting,
+    fraction,
     joined,
     recorded,
     shard_sizes,
@@ -170,11 +171,6 @@ def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> n
 def box_of(problem: Problem) -> Box:
     """The prior of entries between 0 and 1, and of the noise, under the problem's settings."""
     return given(problem.model.box)(problem.model_settings)
-
-
-def fraction(state: State, settings: Settings) -> float:
-    """Part of the chain's sweeps that are done."""
-    return state.sweeps / state.total
 
 
 def work(problem: Problem, settings: Settings) -> float:

@@ -23,7 +23,7 @@ from bnmf_core.explorers.from_starts import block_setting, movement_setting, sha
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import gram, seen_grams
+from bnmf_core.solvers.solution import alike_columns
 from bnmf_core.solvers.stationarity import turned
 
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
@@ -159,14 +159,8 @@ def _raised(
     """F (m, R, n) given C, the other factor (m, R, k) and where X was seen (k, n); a new array."""
     F = np.array(F, order="C")
     for i, h in enumerate(heat):
-        if seen is None:
-            G = gram(other[i : i + 1])[0][:, :, None]
-            raise_entries(F[i], C[i], G, h, prior.rate, prior.precision)
-            continue
-        for columns, G in seen_grams(other[i], seen):
-            part = F[i][:, columns].copy()
-            raise_entries(part, C[i][:, columns].copy(), G, h, prior.rate, prior.precision)
-            F[i][:, columns] = part
+        for part, linear, G in alike_columns(F[i], C[i], other[i], seen):
+            raise_entries(part, linear, G, h, prior.rate, prior.precision)
     return F
 
 

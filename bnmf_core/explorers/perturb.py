@@ -226,10 +226,7 @@ def _update(  # noqa: PLR0912 (one loop nest)
     column: np.ndarray,
     total: np.ndarray,
 ) -> tuple[float, float]:
-    """One update of A (D, R), then of W (R, N), in place; ⟨W, AᵀX⟩ and ⟨AᵀA, WWᵀ⟩ back.
-
-    A row of A needs only its own row of X, which is then in the cache for AᵀX: one pass.
-    """
+    """One update of A (D, R), then of W (R, N), in place; ⟨W, AᵀX⟩ and ⟨AᵀA, WWᵀ⟩ back."""
     D, N = X.shape
     R = W.shape[0]
     for r in range(R):
@@ -241,6 +238,7 @@ def _update(  # noqa: PLR0912 (one loop nest)
             total[r, s] = 0.0
         for n in range(N):
             linear[r, n] = 0.0
+    # A row of A needs only its own row of X, which is then in the cache for AᵀX: one pass.
     for d in range(D):
         for r in range(R):
             value = 0.0

@@ -123,10 +123,7 @@ class Entrywise(Loss):
     def _blocks(
         self, problem: Problem, A: np.ndarray, W: np.ndarray
     ) -> Iterator[tuple[int, slice, slice, np.ndarray, np.ndarray, np.ndarray | float]]:
-        """Each particle with each block of X: x, y, and 1 where it was seen, 0 elsewhere.
-
-        One block after the other, so that no more than a block of any AW is held.
-        """
+        """Each particle with each block of X: x, y, and 1 where it was seen, 0 elsewhere."""
         floor = self.floor(problem.dataset)
         for rows, columns, block in dense_blocks(problem.dataset.X):
             x = block + floor

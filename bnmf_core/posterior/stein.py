@@ -212,11 +212,7 @@ def _median_above_zero(values: np.ndarray) -> float:
 
 
 def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n).
-
-    From inner products about the centre. Groups of near pairs are measured again about their own
-    centre, so that what cancels is never much larger than what is left.
-    """
+    """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n)."""
     centred = x - x.mean(axis=0)
     squared, across = _from_products(centred, s)
     norms = np.vecdot(centred, centred)
@@ -224,6 +220,7 @@ def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.nd
     np.fill_diagonal(near, False)
     if not near.any():
         return squared, across
+    # Near pairs are measured again about their own centre, where less cancels.
     count, group = csgraph.connected_components(near, directed=False)
     for number in range(count if count > 1 else 0):
         members = np.flatnonzero(group == number)

@@ -74,10 +74,8 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
 
 
 def _advance_full(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    """A round of Newton's method, or coordinate steps where it has just come a long way.
-
-    The limit of a particle's momentum is NaN where it is not making coordinate steps.
-    """
+    """A round of Newton's method, or coordinate steps where it has just come a long way."""
+    # The limit of a momentum is NaN where no coordinate steps are made.
     near = np.isnan(solution.limit)
     going = solution.active & ~near
     if going.any():

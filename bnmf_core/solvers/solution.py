@@ -342,6 +342,23 @@ def seen_grams(other: np.ndarray, seen: np.ndarray) -> Iterator[tuple[slice, np.
         yield part, (products @ seen[:, part])[place]
 
 
+def alike_columns(
+    F: np.ndarray, C: np.ndarray, other: np.ndarray, seen: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Columns of F (R, n), to be changed in place, with those of C and their Gram matrices.
+
+    One matrix (R, R, 1) of ``other`` (R, k) for all of them, or one for each, of what was ``seen``
+    (k, n) of it.
+    """
+    if seen is None:
+        yield F, C, gram(other[None])[0][:, :, None]
+        return
+    for columns, G in seen_grams(other, seen):
+        part = F[:, columns].copy()
+        yield part, C[:, columns].copy(), G
+        F[:, columns] = part
+
+
 def iterations_that_fit(work: float) -> int:
     """Iterations that fit in one bounded step, a multiple of the check if possible."""
     fit = int(STEP_WORK / work)

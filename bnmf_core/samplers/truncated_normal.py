@@ -43,12 +43,10 @@ def _polynomial(
     function: Callable[[np.ndarray], np.ndarray], low: float, high: float, degree: int
 ) -> np.ndarray:
     """Coefficients, highest first, of the Chebyshev interpolant of ``function`` on [low, high]."""
-
-    def on_unit_interval(x: np.ndarray) -> np.ndarray:
-        return function(0.5 * ((high - low) * x + high + low))
-
     # numpy says that the function gives one number; it gives one for each point.
-    found: np.ndarray = chebyshev.chebinterpolate(on_unit_interval, degree)
+    found: np.ndarray = chebyshev.chebinterpolate(
+        lambda x: function(0.5 * ((high - low) * x + high + low)), degree
+    )
     return chebyshev.cheb2poly(found)[::-1].copy()
 
 

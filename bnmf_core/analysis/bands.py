@@ -33,14 +33,10 @@ def entry_bands(
     for place, row in enumerate(rows.tolist()):
         k = posterior.within(labels, row)
         if k is not None:
-            found[:, place] = _of_mode(posterior.draws[k], A[place])
+            draws = np.asarray(posterior.draws[k]["A"], dtype=np.float64)
+            order = matching(draws, A[place])
+            draws = np.take_along_axis(draws, order[:, None, :], axis=2)
+            shares = draws / np.maximum(draws.sum(axis=1, keepdims=True), 1e-300)
+            ends = (1 - WITHIN) / 2, (1 + WITHIN) / 2
+            found[:, place] = np.quantile(shares, ends, axis=0)
     return None if np.isnan(found).all() else found
-
-
-def _of_mode(draws: dict[str, np.ndarray], A: np.ndarray) -> np.ndarray:
-    """(2, D, R) of draws, whose components are matched with those of A (D, R)."""
-    of_draws = np.asarray(draws["A"], dtype=np.float64)
-    order = matching(of_draws, A)
-    of_draws = np.take_along_axis(of_draws, order[:, None, :], axis=2)
-    shares = of_draws / np.maximum(of_draws.sum(axis=1, keepdims=True), 1e-300)
-    return np.quantile(shares, ((1 - WITHIN) / 2, (1 + WITHIN) / 2), axis=0)

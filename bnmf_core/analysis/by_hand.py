@@ -43,12 +43,14 @@ class Exploration(ABC):
     ----------
     comparison : where the factorization is. row : of its members. Components have the numbers of
         :meth:`Comparison.aligned` for this row alone, so that they do not depend on other runs.
+    doing : what is being done, in words.
     """
 
     comparison: Comparison
     row: int
     lane = "exploration"
     label: ClassVar[str]
+    doing: ClassVar[str]
 
     @property
     @abstractmethod
@@ -135,11 +137,6 @@ class Exploration(ABC):
                     files.write_arrays(path, self.part(part, tell, stopped))
 
     @property
-    @abstractmethod
-    def doing(self) -> str:
-        """What is being done, in words."""
-
-    @property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """A (D, R), W (R, N) of the factorization, components by their numbers."""
         A, W = self.comparison.aligned_factors([self.row])
@@ -151,6 +148,7 @@ class LockedExploration(Exploration):
     """What remains when components are held; ``held`` : their numbers, from 0, in rising order."""
 
     label = "Holding components"
+    doing = "Looking for what remains"
 
     held: tuple[int, ...] = ()
     starts: int = STARTS
@@ -193,11 +191,6 @@ class LockedExploration(Exploration):
             data, A, W, self.mask, numbers, self.seed, stopped, self.comparison.fit.loss
         )
         return vars(found)
-
-    @property
-    def doing(self) -> str:
-        """What is being done, in words."""
-        return "Looking for what remains"
 
     def found(self) -> Locked | None:
         """What there is so far; None while there is nothing."""
@@ -261,7 +254,7 @@ class ContributionExploration(Displacing):
     See :func:`displace_contributions`.
     """
 
-    label = "Moving contributions"
+    label = doing = "Moving contributions"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -282,11 +275,6 @@ class ContributionExploration(Displacing):
         allowed, chosen = allowed_error(error, self.rise), np.array(numbers)
         return vars(displace_contributions(problem, A, W, chosen, allowed, report, stopped))
 
-    @property
-    def doing(self) -> str:
-        """What is being done, in words."""
-        return "Moving contributions"
-
     def found(self) -> Contributions | None:
         """The bands there are so far; None while there is none."""
         pieces = self.pieces()
@@ -300,7 +288,7 @@ class DisplacementExploration(Displacing):
     ``most`` : entries moved, its largest.
     """
 
-    label = "Moving entries"
+    label = doing = "Moving entries"
 
     component: int = 0
     most: int = ENTRIES
@@ -333,11 +321,6 @@ class DisplacementExploration(Displacing):
         allowed = allowed_error(error, self.rise)
         found = displace(problem, A, W, self.component, chosen, allowed, report, stopped)
         return vars(found) | {"base": np.array([error, allowed])}
-
-    @property
-    def doing(self) -> str:
-        """What is being done, in words."""
-        return "Moving entries"
 
     def found(self) -> tuple[Displacement, float, float] | None:
         """The bands there are so far, the error, and the allowed one; None while there is none."""

@@ -22,6 +22,7 @@ from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.chains import (
     chains_of,
     chains_setting,
+    fraction,
     joined,
     recorded,
     shard_sizes,
@@ -29,7 +30,7 @@ from bnmf_core.samplers.chains import (
     warm_up_setting,
 )
 from bnmf_core.samplers.starting import checking, start_setting, starts
-from bnmf_core.solvers.solution import gram, seen_grams
+from bnmf_core.solvers.solution import alike_columns, gram
 
 
 @dataclass(frozen=True)
@@ -132,29 +133,13 @@ def _drawn(
     for c, noise in enumerate(variance):
         this = slice(c, c + 1)
         if prior is None:
-            _slice_chain(F[c], C[c], other[c], seen, 1.0 / noise, rng)
+            for part, linear, G in alike_columns(F[c], C[c], other[c], seen):
+                slice_factors(part, linear, G, 1.0 / noise, rng)
         elif seen is None:
             F[this] = gibbs.draw(F[this], C[this], gram(other[this]), noise, prior, rng)
         else:
             F[this] = gibbs.draw_seen(F[this], C[this], other[this], seen, noise, prior, rng)
     return F
-
-
-def _slice_chain(
-    F: np.ndarray,
-    C: np.ndarray,
-    other: np.ndarray,
-    seen: np.ndarray | None,
-    heat: float,
-    rng: np.random.Generator,
-) -> None:
-    if seen is None:
-        slice_factors(F, C, gram(other[None])[0][:, :, None], heat, rng)
-        return
-    for columns, G in seen_grams(other, seen):
-        part = F[:, columns].copy()
-        slice_factors(part, C[:, columns].copy(), G, heat, rng)
-        F[:, columns] = part
 
 
 def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> np.ndarray:
@@ -170,11 +155,6 @@ def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> n
 def box_of(problem: Problem) -> Box:
     """The prior of entries between 0 and 1, and of the noise, under the problem's settings."""
     return given(problem.model.box)(problem.model_settings)
-
-
-def fraction(state: State, settings: Settings) -> float:
-    """Part of the chain's sweeps that are done."""
-    return state.sweeps / state.total
 
 
 def work(problem: Problem, settings: Settings) -> float:

@@ -6,14 +6,15 @@ Gibbs draws, this climbs. An open σ² is integrated out. The log of (b₀ + ½�
 tangent, so that a climb with 1/σ² = (a₀ + n/2)/(b₀ + ½‖X − AW‖²) never lowers the log joint either.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numba
 import numpy as np
 
+from bnmf_core.boolean import panpal
 from bnmf_core.boolean.box_gibbs import box_of
 from bnmf_core.boolean.panpal import uniform_starts, work_per_iteration
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting, unshared
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, EntryPrior, InverseGamma
 from bnmf_core.core.problem import Problem
@@ -22,7 +23,7 @@ from bnmf_core.explorers.from_starts import block_setting, movement_setting, sha
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import gram, seen_grams
+from bnmf_core.solvers.solution import alike_columns
 from bnmf_core.solvers.stationarity import turned
 
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
@@ -53,18 +54,10 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class State:
-    """m factorizations on their way: Aᵀ (m, R, D), W (m, R, N).
+class State(panpal.State):
+    """The same of sweeps, and movement : (m,) degrees, as last estimated."""
 
-    iterations : (m,) sweeps done. movement : (m,) degrees, as last estimated. active : (m,) which
-    have not stopped.
-    """
-
-    A: np.ndarray
-    W: np.ndarray
-    iterations: np.ndarray
     movement: np.ndarray
-    active: np.ndarray
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -72,7 +65,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     check(problem, settings)
     A, W = uniform_starts(problem, shard)
     m = shard.size
-    return State(A, W, np.zeros(m, dtype=int), np.full(m, 90.0), np.ones(m, dtype=bool))
+    return State(A, W, np.zeros(m, dtype=int), np.ones(m, dtype=bool), np.full(m, 90.0))
 
 
 def check(problem: Problem, settings: Settings) -> None:
@@ -119,14 +112,7 @@ def _climbed(
     moved = np.maximum(*(np.abs(F - G).max(axis=(1, 2)) for F, G in zip(one, two, strict=True)))
     iterations = state.iterations[chosen] + CHECK_EVERY
     rests = (moved <= AT_REST) & (movement <= settings.movement)
-    after = replace(
-        state,
-        A=state.A.copy(),
-        W=state.W.copy(),
-        iterations=state.iterations.copy(),
-        movement=state.movement.copy(),
-        active=state.active.copy(),
-    )
+    after = unshared(state)
     after.A[chosen], after.W[chosen] = two
     after.iterations[chosen], after.movement[chosen] = iterations, movement
     after.active[chosen] = ~rests & (iterations < settings.max_iterations)
@@ -173,14 +159,8 @@ def _raised(
     """F (m, R, n) given C, the other factor (m, R, k) and where X was seen (k, n); a new array."""
     F = np.array(F, order="C")
     for i, h in enumerate(heat):
-        if seen is None:
-            G = gram(other[i : i + 1])[0][:, :, None]
-            raise_entries(F[i], C[i], G, h, prior.rate, prior.precision)
-            continue
-        for columns, G in seen_grams(other[i], seen):
-            part = F[i][:, columns].copy()
-            raise_entries(part, C[i][:, columns].copy(), G, h, prior.rate, prior.precision)
-            F[i][:, columns] = part
+        for part, linear, G in alike_columns(F[i], C[i], other[i], seen):
+            raise_entries(part, linear, G, h, prior.rate, prior.precision)
     return F
 
 

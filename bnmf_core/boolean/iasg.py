@@ -22,7 +22,7 @@ from bnmf_core.boolean import minibatch
 from bnmf_core.boolean.box_gibbs import box_of
 from bnmf_core.boolean.iasg_state import EARLY, Moments, State, totals
 from bnmf_core.boolean.minibatch import BINS, Table
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting, unshared
 from bnmf_core.core.model import Capability, InverseGamma
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -174,7 +174,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of calibration gradients or of outputs."""
-    state, work = state.unshared(), _Work.of(problem, settings)
+    state, work = unshared(state), _Work.of(problem, settings)
     chains = range(state.draws.size)
     # A gradient for the steps costs as much as an iteration.
     count = fitting(state.draws.size * work.per_iteration)

@@ -1,6 +1,6 @@
 """Where IASG chains are, and what is known of their outputs however many there were."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -28,10 +28,6 @@ class Moments:
         """Add the ``count``-th A (D, R) and V (N, R) of a chain, in place."""
         minibatch.add_to_moments(A, count, self.mean_A[chain], self.squares_A[chain])
         minibatch.add_to_moments(V, count, self.mean_V[chain], self.squares_V[chain])
-
-    def copy(self) -> "Moments":
-        """To be changed in place."""
-        return Moments(*(getattr(self, one.name).copy() for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -72,15 +68,6 @@ class State:
     at_one: np.ndarray
     histogram_A: np.ndarray
     histogram_V: np.ndarray
-
-    def unshared(self) -> "State":
-        """The same, whose arrays can be changed in place."""
-        changed = {
-            one.name: getattr(self, one.name).copy()
-            for one in fields(self)
-            if isinstance(getattr(self, one.name), np.ndarray | Moments)
-        }
-        return replace(self, **changed)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ rises at a given λ. φ draws entries to 0 and 1; from a random start it holds o
 λ rises from 0.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting, unshared
 from bnmf_core.core.model import Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -129,13 +129,12 @@ def _iterated(problem: Problem, state: State, settings: Settings) -> State:
     A, W = state.A[chosen], state.W[chosen]
     new_A, new_W = iterate(problem, A, W, weight)
     moved = np.maximum(np.abs(new_A - A).max(axis=(1, 2)), np.abs(new_W - W).max(axis=(1, 2)))
-    all_A, all_W = state.A.copy(), state.W.copy()
-    all_A[chosen], all_W[chosen] = new_A, new_W
-    iterations, active = state.iterations.copy(), state.active.copy()
-    iterations[chosen] += 1
+    after = unshared(state)
+    after.A[chosen], after.W[chosen] = new_A, new_W
+    after.iterations[chosen] += 1
     settled = (moved <= settings.tolerance) & (done >= settings.ramp)
-    active[chosen] = ~settled & (done + 1 < settings.max_iterations)
-    return replace(state, A=all_A, W=all_W, iterations=iterations, active=active)
+    after.active[chosen] = ~settled & (done + 1 < settings.max_iterations)
+    return after
 
 
 def iterate(

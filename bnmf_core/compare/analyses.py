@@ -22,8 +22,6 @@ optimize = lazy("scipy.optimize")
 
 # Strongest features that are compared, fewer of data with few features; those that are named.
 STRONGEST, PART, MOST_NAMED = 20, 4, 5
-# Components without counterpart that a sentence tells one by one.
-MOST_TOLD = 2
 # Columns that tell whether two datasets hold the same samples in other scalings, and degrees.
 MOST_COLUMNS, TURNED = 50, 1.0
 

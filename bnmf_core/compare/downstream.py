@@ -257,9 +257,48 @@ def _plan(
         known = ", ".join(dataset.labels) or "none"
         raise NotFoundError(f"{dataset.name} has no label {label!r}; its labels are {known}.")
     values = dataset.labels[label]
-    if held_out is None:
-        return _cross_validation(values, label, folds, seed, max_classes)
-    return _held_out(values, label, held_out, max_classes)
+    unseen = None if held_out is None else _unseen(held_out, values.size)
+    names, counts = np.unique(values[values != ""], return_counts=True)
+    if unseen is not None:
+        judged = np.array([(values[unseen] == name).sum() for name in names], dtype=int)
+        eligible = (judged >= 1) & (counts - judged >= 2)
+        reason = "a held-out member and two to train on"
+    elif folds < 2:
+        raise SettingsError(f"Cross-validation needs at least 2 folds; {folds} was given.")
+    else:
+        eligible, reason = counts >= folds, f"at least {folds} members, one for each fold"
+    order = np.argsort(-counts, kind="stable")
+    chosen = order[eligible[order]][:max_classes]
+    if chosen.size < 2:
+        raise DataError(
+            f"The label {label!r} cannot be judged: {chosen.size} of its {names.size} classes "
+            f"have {reason}, and two classes are needed."
+        )
+    tasks = names[np.sort(chosen)]
+    observations = np.flatnonzero(np.isin(values, tasks))
+    codes = np.searchsorted(tasks, values[observations])
+    if unseen is None:
+        splitter = model_selection.StratifiedKFold(folds, shuffle=True, random_state=seed)
+        parts = tuple(splitter.split(observations, codes))
+    else:
+        test = unseen[observations]
+        parts = ((np.flatnonzero(~test), np.flatnonzero(test)),)
+    members = zip(names.tolist(), counts.tolist(), strict=True)
+    left_out = {name: count for name, count in members if name not in tasks}
+    return _Plan(observations, codes, tuple(tasks.tolist()), parts, left_out)
+
+
+def _unseen(held_out: np.ndarray, N: int) -> np.ndarray:
+    """(N,) bool, from positions of the observations that were held out."""
+    held_out = np.unique(np.asarray(held_out))
+    whole = held_out.dtype.kind in "iu"
+    if not held_out.size or not whole or held_out[0] < 0 or held_out[-1] >= N:
+        raise SettingsError(
+            f"The held-out observations are given by their positions, 0 to {N - 1}."
+        )
+    unseen = np.zeros(N, dtype=bool)
+    unseen[held_out] = True
+    return unseen
 
 
 def _judged(
@@ -282,80 +321,3 @@ def _judged(
         yield np.concatenate(told)
         if on_progress is not None:
             on_progress((m + 1) / M)
-
-
-def _cross_validation(
-    values: np.ndarray, label: str, folds: int, seed: int, max_classes: int
-) -> _Plan:
-    if folds < 2:
-        raise SettingsError(f"Cross-validation needs at least 2 folds; {folds} was given.")
-    names, counts = np.unique(values[values != ""], return_counts=True)
-    eligible = counts >= folds
-    reason = f"at least {folds} members, one for each fold"
-    chosen = _choose(names, counts, eligible, max_classes, label, reason)
-    observations, codes = _coded(values, chosen)
-    splitter = model_selection.StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return _Plan(
-        observations=observations,
-        codes=codes,
-        tasks=tuple(chosen.tolist()),
-        folds=tuple(splitter.split(observations, codes)),
-        left_out=_left_out(names, counts, chosen),
-    )
-
-
-def _held_out(values: np.ndarray, label: str, held_out: np.ndarray, max_classes: int) -> _Plan:
-    held_out = np.unique(np.asarray(held_out))
-    N = values.size
-    whole = held_out.dtype.kind in "iu"
-    if not held_out.size or not whole or held_out[0] < 0 or held_out[-1] >= N:
-        raise SettingsError(
-            f"The held-out observations are given by their positions, 0 to {N - 1}."
-        )
-    unseen = np.zeros(N, dtype=bool)
-    unseen[held_out] = True
-    names, counts = np.unique(values[values != ""], return_counts=True)
-    judged = np.array([(values[unseen] == name).sum() for name in names], dtype=int)
-    eligible = (judged >= 1) & (counts - judged >= 2)
-    reason = "a held-out member and two to train on"
-    chosen = _choose(names, counts, eligible, max_classes, label, reason)
-    observations, codes = _coded(values, chosen)
-    test = unseen[observations]
-    return _Plan(
-        observations=observations,
-        codes=codes,
-        tasks=tuple(chosen.tolist()),
-        folds=((np.flatnonzero(~test), np.flatnonzero(test)),),
-        left_out=_left_out(names, counts, chosen),
-    )
-
-
-def _choose(
-    names: np.ndarray,
-    counts: np.ndarray,
-    eligible: np.ndarray,
-    max_classes: int,
-    label: str,
-    reason: str,
-) -> np.ndarray:
-    order = np.argsort(-counts, kind="stable")
-    chosen = order[eligible[order]][:max_classes]
-    if chosen.size < 2:
-        raise DataError(
-            f"The label {label!r} cannot be judged: {chosen.size} of its {names.size} classes "
-            f"have {reason}, and two classes are needed."
-        )
-    return names[np.sort(chosen)]
-
-
-def _coded(values: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    observations = np.flatnonzero(np.isin(values, tasks))
-    return observations, np.searchsorted(tasks, values[observations])
-
-
-def _left_out(names: np.ndarray, counts: np.ndarray, chosen: np.ndarray) -> dict[str, int]:
-    return {
-        str(name): int(count)
-        for name, count in zip(names, counts, strict=True)
-        if name not in chosen
-    }

@@ -142,10 +142,7 @@ def _next(
     basis: np.ndarray,
     latest: Mapping[int, np.ndarray],
 ) -> pd.DataFrame:
-    """The next factorization's components: partners keep identities and places.
-
-    basis : (D, R). latest : of every identity so far, its column where it was last seen.
-    """
+    """The next factorization's components: partners keep identities and places."""
     identity_of = dict(zip(before["component"], before["identity"], strict=True))
     place_of = dict(zip(before["component"], before["place"], strict=True))
     incoming = {

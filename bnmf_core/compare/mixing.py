@@ -4,12 +4,6 @@ Effective sample sizes and R̂ are those of Vehtari and others (2021, "Rank-norm
 and localization"), from the library arviz-stats. The integrated autocorrelation time (IAT) is
 draws / ESS, unsplit and without ranks: 1 + 2 Σ ρ_t, cut by Geyer's initial monotone sequence.
 (emcee's ``integrated_time`` wants chains of 50 IATs; those of paper 1 are 7 to 14 long.)
-
-Tables 2 and 6 of paper 1 print something else, with the factor 2 left out: 1 + Σ ρ_t, cut where ρ_t
-first turns negative, averaged over the entries of A. That, and not draws / ESS, gives 1.008 for
-10,000 independent draws (published 1.009; draws / ESS: 1.017) and about 700 for Gibbs on its small
-problems (published 728 and 678; draws / ESS: about 1,370).
-:func:`published_autocorrelation_time` is for reproducing those tables only.
 """
 
 from collections.abc import Mapping
@@ -138,21 +132,6 @@ def autocorrelation_time(draws: np.ndarray) -> float:
     if why_unknown(draws[None]):
         return float("nan")
     return draws.size / effective_size(draws[None], "identity")
-
-
-def published_autocorrelation_time(draws: np.ndarray) -> float:
-    """The number that tables 2 and 6 of paper 1 print, about half of the IAT; see the module.
-
-    NaN where :func:`autocorrelation_time` is.
-    """
-    draws = np.asarray(draws, dtype=np.float64)
-    if why_unknown(draws[None]):
-        return float("nan")
-    covariance = arviz.array_stats.autocov((draws - draws.mean()) / np.ptp(draws))
-    correlation = covariance / covariance[0]
-    negative = np.flatnonzero(correlation < 0)
-    end = negative[0] if negative.size else correlation.size
-    return float(1.0 + correlation[1:end].sum())
 
 
 def _row(key: str, values: np.ndarray) -> dict[str, str | float]:

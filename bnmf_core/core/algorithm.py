@@ -1,7 +1,7 @@
 """What an algorithm is: two pure functions over shards, and the batches that they make."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -51,6 +51,19 @@ class Shard:
 def fitting(work: float) -> int:
     """How many updates of so many multiply-adds one step makes: one at least."""
     return max(1, int(STEP_WORK / work))
+
+
+def unshared(state: StateT) -> StateT:
+    """The same state, a dataclass, whose arrays may be changed in place."""
+
+    def copied(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value.copy()
+        return unshared(value) if is_dataclass(value) else value
+
+    parts: Any = fields(state)  # type: ignore[arg-type]
+    changed = {part.name: copied(getattr(state, part.name)) for part in parts}
+    return replace(state, **changed)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)

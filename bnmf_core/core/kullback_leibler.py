@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import AS_DEVIANCE, Loss, Slopes
+from bnmf_core.core.loss import AS_DEVIANCE, Loss, Slopes, slopes_along
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import is_sparse, stored
@@ -81,8 +81,8 @@ class KullbackLeibler(Loss):
     ) -> Slopes:
         """(φ'' ∘ ẏ) Wᵀ + φ' Ẇᵀ and Aᵀ(φ'' ∘ ẏ) + Ȧᵀφ', with ẏ = ȦW + AẆ, φ'' = x'/y'²."""
         X, floor, R = problem.dataset.X, self.floor(problem.dataset), A.shape[2]
-        along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
         if is_sparse(X):
+            along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
             pairs = zip(_filled(A, W), _filled(moved_A, moved_W), strict=True)
             for m, ((F, G), (moved_F, moved_G)) in enumerate(pairs):
                 along_F = np.tile(moved_G.sum(axis=0), (F.shape[0], 1))
@@ -92,15 +92,11 @@ class KullbackLeibler(Loss):
                 )
                 along_A[m], along_W[m] = along_F[:, :R], along_G[:, :R].T
             return along_A, along_W
-        for m, rows, columns, x, raised, _, seen in self._blocks(problem, A, W):
-            basis, weights = A[m, rows], W[m][:, columns]
-            moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
-            change = moved_basis @ weights + basis @ moved_weights
-            change *= x / raised**2 * seen
-            slope = (1.0 - x / raised) * seen
-            along_A[m, rows] += change @ weights.T + slope @ moved_weights.T
-            along_W[m][:, columns] += basis.T @ change + moved_basis.T @ slope
-        return along_A, along_W
+        parts = (
+            (m, rows, columns, x / raised**2 * seen, (1.0 - x / raised) * seen)
+            for m, rows, columns, x, raised, _, seen in self._blocks(problem, A, W)
+        )
+        return slopes_along(parts, A, W, moved_A, moved_W)
 
     def curvatures(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> Slopes:
         """Σ_n x'/y'² W_rn² and Σ_d x'/y'² A_dr²."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,25 @@ AS_DEVIANCE: dict[str, Any] = {
 }
 # Of each dataset f(X, mean of X), by the key of the loss.
 _OF_MEANS: WeakKeyDictionary[Dataset, dict[str, float]] = WeakKeyDictionary()
+
+
+# A particle's number, rows and columns of a part of X, and φ'' and φ' of its entries.
+Part = tuple[int, slice, slice, np.ndarray, np.ndarray]
+
+
+def slopes_along(
+    parts: Iterable[Part], A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+) -> Slopes:
+    """(φ'' ∘ ẏ) Wᵀ + φ' Ẇᵀ and Aᵀ(φ'' ∘ ẏ) + Ȧᵀφ', with ẏ = ȦW + AẆ."""
+    along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
+    for m, rows, columns, bend, slope in parts:
+        basis, weights = A[m, rows], W[m][:, columns]
+        moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
+        change = moved_basis @ weights + basis @ moved_weights
+        change *= bend
+        along_A[m, rows] += change @ weights.T + slope @ moved_weights.T
+        along_W[m][:, columns] += basis.T @ change + moved_basis.T @ slope
+    return along_A, along_W
 
 
 class Loss(ABC):

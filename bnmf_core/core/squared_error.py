@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import Loss, Slopes
+from bnmf_core.core.loss import Loss, Part, Slopes, slopes_along
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
@@ -74,7 +74,8 @@ class SquaredError(Loss):
         −2(ȦᵀE + AᵀĖ) with Ė = −(ȦW + AẆ), over the seen entries.
         """
         if problem.dataset.missing:
-            return _seen_gradients_along(problem, A, W, moved_A, moved_W)
+            halves = slopes_along(_residuals(problem, A, W), A, W, moved_A, moved_W)
+            return 2.0 * halves[0], 2.0 * halves[1]
         transposed, moved = A.transpose(0, 2, 1), moved_A.transpose(0, 2, 1)
         mixed_A, mixed_W = moved @ A, moved_W @ W.transpose(0, 2, 1)
         along_A = problem.times_rows(moved_W)
@@ -137,34 +138,19 @@ def _seen_values_and_gradients(
     problem: "Problem", A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     squared, by_A, by_W = np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
-    for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
-        basis, weights = A[m, rows], W[m][:, columns]
-        E = basis @ weights - problem.dataset.X[rows, columns]
-        E *= seen
+    for m, rows, columns, _, E in _residuals(problem, A, W):
         squared[m] += np.vdot(E, E)
-        by_A[m, rows] += E @ weights.T
-        by_W[m][:, columns] += basis.T @ E
+        by_A[m, rows] += E @ W[m][:, columns].T
+        by_W[m][:, columns] += A[m, rows].T @ E
     return squared, 2.0 * by_A, 2.0 * by_W
 
 
-def _seen_gradients_along(
-    problem: "Problem", A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
-) -> Slopes:
-    along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
-    for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
-        basis, weights = A[m, rows], W[m][:, columns]
-        moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
-        E = (basis @ weights - problem.dataset.X[rows, columns]) * seen
-        moved_E = (moved_basis @ weights + basis @ moved_weights) * seen
-        along_A[m, rows] += moved_E @ weights.T + E @ moved_weights.T
-        along_W[m][:, columns] += moved_basis.T @ E + basis.T @ moved_E
-    return 2.0 * along_A, 2.0 * along_W
-
-
-def _seen_blocks(problem: "Problem", M: int) -> Iterator[tuple[int, slice, slice, np.ndarray]]:
-    """Each particle with each block of X, and 1 where the block was seen."""
+def _residuals(problem: "Problem", A: np.ndarray, W: np.ndarray) -> Iterator[Part]:
+    """Each particle with each block of X: 1 where the block was seen, and AW − X there."""
     seen = problem.seen
     assert seen is not None
     for rows, columns in blocks(dense(problem.dataset.X), RESIDUAL_ENTRIES):
-        for m in range(M):
-            yield m, rows, columns, seen[rows, columns]
+        for m in range(A.shape[0]):
+            E = A[m, rows] @ W[m][:, columns] - problem.dataset.X[rows, columns]
+            E *= seen[rows, columns]
+            yield m, rows, columns, seen[rows, columns], E

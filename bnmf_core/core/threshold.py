@@ -36,10 +36,6 @@ class Threshold:
     relative_error: Callable[[Any, float], float | None]
     help: str
 
-    def meets(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Whether f ≤ ε, for each factorization: (M,) bool, A (M, D, R), W (M, R, N)."""
-        return self.values(problem, A, W) <= self.epsilon(problem.model_settings)
-
 
 def threshold_sentence(values: np.ndarray, epsilon: float) -> str:
     """How many of the objective values (M,) meet ε, and the smallest ε that something meets."""

@@ -98,10 +98,7 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
 
 
 def _places(values: np.ndarray, entries: Sequence[str]) -> tuple[str, ...]:
-    """Names of rows from a first column of wavelengths, with the unit of its heading; () without.
-
-    They rise or fall throughout, in a table whose rows have no other names.
-    """
+    """Names of rows from a first column of wavelengths, with its heading's unit; () without."""
     if values.shape[1] < 2:
         return ()
     unit = _UNIT.search(entries[0])
@@ -174,13 +171,7 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
 
 
 def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
-    """A catalogue of spectra at the places of the data, between its own; None where it is none.
-
-    Raises
-    ------
-    DataError
-        When the units differ, or the catalogue does not reach over all of the data.
-    """
+    """A catalogue of spectra at the places of the data, between its own; None where it is none."""
     data, held = axis_of(names), axis_of(catalogue.features)
     if data is None or held is None:
         return None

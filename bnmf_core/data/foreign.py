@@ -151,14 +151,12 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
 
 
 def _of_anndata(file: Any, name: str) -> Iterator[NamedMatrix]:
-    """What AnnData keeps beside observations (usages, cells by components) and features.
-
-    Embeddings, which have negative entries, are no factors.
-    """
+    """What AnnData keeps beside observations (usages, cells by components) and features."""
     for group, frame in (("obsm", "obs"), ("varm", "var")):
         names = words(file, f"{frame}/{index_of(file, frame)}")
         for key in inside(file, group):
             values = numbers(file, f"{group}/{key}")
+            # Embeddings, which have negative entries, are no factors.
             if values is not None and dense(values).min() >= 0:
                 yield NamedMatrix(f"{name}/{key}", dense(values), names, source=name)
 
@@ -183,10 +181,7 @@ def _chained(one: NamedMatrix) -> NamedMatrix:
 
 
 def _as_made(file: Any, one: NamedMatrix) -> NamedMatrix:
-    """What this program has exported, in the order, and with the chains, of the run.
-
-    Factorizations that no chain made stand as one chain there and are separate ones.
-    """
+    """What this program has exported, in the order, and with the chains, of the run."""
     stats = [inside(file, f"sample_stats/{key}") for key in ("made_by_chain", "made_as_draw")]
     number = inside(file, "posterior/particle")
     if "algorithm_label" not in file.attrs or number is None or None in stats:
@@ -194,6 +189,7 @@ def _as_made(file: Any, one: NamedMatrix) -> NamedMatrix:
     order = np.argsort(np.ravel(number[()]), kind="stable")
     chain, draw = (np.ravel(values[()])[order].tolist() for values in stats)
     one = one._replace(values=one.values[order], as_it_is=True)
+    # Factorizations that no chain made stand as one chain there.
     separate = inside(file, "trace") is None
     return one._replace(chain=None if separate else chain, draw=None if separate else draw)
 

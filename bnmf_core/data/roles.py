@@ -274,10 +274,8 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
 
 
 def _vocabulary(columns: Columns, numbers: Sequence[int], roles: Roles) -> list[int]:
-    """Columns headed like classes or names that are words of a vocabulary: it holds several.
-
-    Columns of classes stand at an edge of a table.
-    """
+    """Columns headed like classes or names that are words of a vocabulary: it holds several."""
+    # Columns of classes stand at an edge of a table.
     inside = [c for c in numbers[EDGE:-EDGE] if word_of(columns.head(c)) in HEADS]
     if len(inside) < FEWEST_INSIDE:
         return []

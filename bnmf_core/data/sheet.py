@@ -164,11 +164,9 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
 
 
 def _without_marks(table: Table, sheet: Sheet) -> Sheet:
-    """The sheet with the numbers of columns in which every word is one that is written with marks.
-
-    A column of limits alone, such as groups of ages, holds words.
-    """
+    """The sheet with the numbers of columns in which every word is one written with marks."""
     comma = table.decimal_comma
+    # A column of limits alone, such as groups of ages, holds words.
     chosen = {c for c, found in sheet.words.items() if found.marked == found.count > found.limits}
     columns = {
         column: values

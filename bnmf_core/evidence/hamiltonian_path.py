@@ -175,15 +175,13 @@ class HamiltonianPath:
 def _blend(
     u: np.ndarray, centre: np.ndarray, sd: np.ndarray, power: float, slope: np.ndarray
 ) -> np.ndarray:
-    """‖u − centre‖² of each chain, (c,); turns the posterior's slopes (c, R, K) into the blend's.
-
-    A slope in q is sd of it in u, and that of the normals is centre − u.
-    """
+    """‖u − centre‖² of each chain, (c,); turns the slopes (c, R, K), in place, into the blend's."""
     squares = np.zeros(u.shape[0])
     for c in range(u.shape[0]):
         for r in range(u.shape[1]):
             square = 0.0
             for k in range(u.shape[2]):
+                # A slope in q is sd of it in u, and that of the normals is centre − u.
                 away = u[c, r, k] - centre[r, k]
                 square += away * away
                 slope[c, r, k] = power * sd[r, k] * slope[c, r, k] - (1.0 - power) * away

@@ -162,7 +162,7 @@ def rank_study(
     for rank, seed in zip(tried, seeds, strict=True):
         blocks_of_rank = shards(restarts, seed)
         share = part.part_of(each)
-        arrays = cache.arrays(_restarts_of(rank), made_of, problems[rank], blocks_of_rank, share)
+        arrays = cache.arrays(f"restarts-{rank}", made_of, problems[rank], blocks_of_rank, share)
         found[rank] = Restarts.read(arrays)
     part = work.part_of(HIDDEN_TAKES)
     blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
@@ -170,7 +170,7 @@ def rank_study(
     for i, rank in enumerate(tried):
         draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
         share = part.part_of(each)
-        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], middle.loss, draws, share)
+        arrays = cache.arrays(f"hidden-{rank}", _hidden, problems[rank], middle.loss, draws, share)
         hidden.append(arrays["f"])
     part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
     levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": own_noise(problems)}
@@ -183,7 +183,7 @@ def rank_study(
         part, noisy = work.part_of(left * own / sum(efforts)), problems[rank]
         if level is not None:
             noisy = with_noise(noisy, level)
-        rows.append(cache.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
+        rows.append(cache.plain(f"rank-{rank}", row_of, noisy, found[rank], most_modes, part))
     losses = np.array(hidden)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     table = _with_fit(pd.DataFrame(rows), losses, best, middle)
@@ -238,15 +238,15 @@ def so_far(
     cache = Cache(keep)
     rows, hidden, best = [], [], {}
     for rank in sorted(set(ranks)):
-        arrays = cache.found(_restarts_of(rank))
+        arrays = cache.found(f"restarts-{rank}")
         if arrays is None:
             break
         found = Restarts.read(arrays)
         best[rank] = found.A[found.best], found.W[found.best]
         row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
         row |= {"stability": found.stability(), "modes": found.mode_count(THRESHOLD)}
-        rows.append(cache.found(_row_of(rank)) or row)
-        of_rank = cache.found(_hidden_of(rank)) or {"f": np.full(CUTS * FOLDS**2, np.nan)}
+        rows.append(cache.found(f"rank-{rank}") or row)
+        of_rank = cache.found(f"hidden-{rank}") or {"f": np.full(CUTS * FOLDS**2, np.nan)}
         hidden.append(of_rank["f"])
     if not rows:
         return None
@@ -299,19 +299,6 @@ def _checked(
     return [int(rank) for rank in tried]
 
 
-# Names of parts.
-def _restarts_of(rank: int) -> str:
-    return f"restarts-{rank}"
-
-
-def _hidden_of(rank: int) -> str:
-    return f"hidden-{rank}"
-
-
-def _row_of(rank: int) -> str:
-    return f"rank-{rank}"
-
-
 def _middle(ranks: Sequence[int]) -> int:
     # The rank whose loss measures hidden entries at all ranks. The dispersion of counts depends on
     # the rank, and losses at different dispersions cannot be compared.
@@ -351,10 +338,7 @@ def _prior(rate: float | None) -> str:
 def _with_fit(
     table: pd.DataFrame, hidden: np.ndarray, best: Mapping[int, Pair], middle: Problem
 ) -> pd.DataFrame:
-    """The table with the fit, its measure on blocks left out and the standard error of that.
-
-    Every rank is measured by the loss of the ``middle`` one.
-    """
+    """The table with the fit, its measure on blocks left out and the standard error of that."""
     dataset, loss = middle.dataset, middle.loss
     f = [loss.values(middle, A[None], W[None])[0] for A, W in best.values()]
     table["fit"] = loss.measured(dataset, np.array(f))

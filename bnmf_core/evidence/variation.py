@@ -177,10 +177,8 @@ def _predicting(X: np.ndarray, observed: np.ndarray, rng: np.random.Generator) -
 def _updated(
     X: np.ndarray, seen: np.ndarray, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A and W after multiplicative updates (Lee & Seung 2001); unseen entries of X are 0.
-
-    So few leave no entry at 0, and predict better than the maximum of the likelihood.
-    """
+    """A and W after multiplicative updates (Lee & Seung 2001); unseen entries of X are 0."""
+    # So few leave no entry at 0, and predict better than the maximum of the likelihood.
     tiny, before = np.finfo(float).tiny, np.inf
     for count in range(1, UPDATES + 1):
         W = W * (A.T @ (X / (A @ W + tiny))) / (A.T @ seen + tiny)

@@ -11,13 +11,13 @@ its log-likelihood of −22.0 is what clipping gives; without it, it would be �
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numba
 import numpy as np
 
-from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard, unshared
 from bnmf_core.core.errors import RunError
 from bnmf_core.core.model import Capability, given
 from bnmf_core.core.problem import Problem
@@ -152,9 +152,8 @@ def step(
     X, sigma = data.dense(), given(problem.model.noise_level)(problem.model_settings)
     per_update, entries = work_per_update(problem), data.D * data.N
     budget = solution.STEP_WORK
-    A, W = state.A.copy(), state.W.copy()
-    iterations, active = state.iterations.copy(), state.active.copy()
-    squared_error = state.squared_error.copy()
+    state = unshared(state)
+    A, W, iterations, active = state.A, state.W, state.iterations, state.active
     at_once = max(1, NOISY_ENTRIES // entries)
     while active.any() and budget > 0:
         # At least one check's worth each, and the noise pays for as many updates as there are.
@@ -164,7 +163,7 @@ def step(
         chosen = np.flatnonzero(active)[: min(at_once, fit)]
         noisy = _noisy(X, sigma, state, chosen)
         now_A, now_W = A[chosen], W[chosen]
-        now_iterations, now_error = iterations[chosen], squared_error[chosen]
+        now_iterations, now_error = iterations[chosen], state.squared_error[chosen]
         settled = multiply_until_settled(
             noisy,
             now_A,
@@ -178,11 +177,8 @@ def step(
         budget -= (now_iterations - iterations[chosen]).sum() * per_update
         budget -= chosen.size * NORMAL_WORK * entries
         A[chosen], W[chosen] = now_A, now_W
-        iterations[chosen], squared_error[chosen] = now_iterations, now_error
+        iterations[chosen], state.squared_error[chosen] = now_iterations, now_error
         active[chosen[settled]] = False
-    state = replace(
-        state, A=A, W=W, iterations=iterations, active=active, squared_error=squared_error
-    )
     if active.any():
         return state, Batch.empty(problem)
     A, W = problem.model.scale(A, W)
@@ -231,10 +227,7 @@ def _update(  # noqa: PLR0912 (one loop nest)
     column: np.ndarray,
     total: np.ndarray,
 ) -> tuple[float, float]:
-    """One update of A (D, R), then of W (R, N), in place; ⟨W, AᵀX⟩ and ⟨AᵀA, WWᵀ⟩ back.
-
-    A row of A needs only its own row of X, which is then in the cache for AᵀX: one pass.
-    """
+    """One update of A (D, R), then of W (R, N), in place; ⟨W, AᵀX⟩ and ⟨AᵀA, WWᵀ⟩ back."""
     D, N = X.shape
     R = W.shape[0]
     for r in range(R):
@@ -246,6 +239,7 @@ def _update(  # noqa: PLR0912 (one loop nest)
             total[r, s] = 0.0
         for n in range(N):
             linear[r, n] = 0.0
+    # A row of A needs only its own row of X, which is then in the cache for AᵀX: one pass.
     for d in range(D):
         for r in range(R):
             value = 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import Loss, Slopes
+from bnmf_core.core.loss import Loss, Slopes, slopes_along
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
 from bnmf_core.numerics.matrix import Matrix, stored
@@ -74,16 +74,11 @@ class Entrywise(Loss):
         moved_W: np.ndarray,
     ) -> Slopes:
         """(φ'' ∘ ẏ) Wᵀ + φ' Ẇᵀ and Aᵀ(φ'' ∘ ẏ) + Ȧᵀφ', with ẏ = ȦW + AẆ."""
-        along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
-        for m, rows, columns, x, y, seen in self._blocks(problem, A, W):
-            basis, weights = A[m, rows], W[m][:, columns]
-            moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
-            change = moved_basis @ weights + basis @ moved_weights
-            change *= self.bend(x, y) * seen
-            slopes = self.slope(x, y) * seen
-            along_A[m, rows] += change @ weights.T + slopes @ moved_weights.T
-            along_W[m][:, columns] += basis.T @ change + moved_basis.T @ slopes
-        return along_A, along_W
+        parts = (
+            (m, rows, columns, self.bend(x, y) * seen, self.slope(x, y) * seen)
+            for m, rows, columns, x, y, seen in self._blocks(problem, A, W)
+        )
+        return slopes_along(parts, A, W, moved_A, moved_W)
 
     def curvatures(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> Slopes:
         """Σ_n φ'' W_rn² and Σ_d φ'' A_dr², a φ'' below 0 counted as 0."""
@@ -128,10 +123,7 @@ class Entrywise(Loss):
     def _blocks(
         self, problem: Problem, A: np.ndarray, W: np.ndarray
     ) -> Iterator[tuple[int, slice, slice, np.ndarray, np.ndarray, np.ndarray | float]]:
-        """Each particle with each block of X: x, y, and 1 where it was seen, 0 elsewhere.
-
-        One block after the other, so that no more than a block of any AW is held.
-        """
+        """Each particle with each block of X: x, y, and 1 where it was seen, 0 elsewhere."""
         floor = self.floor(problem.dataset)
         for rows, columns, block in dense_blocks(problem.dataset.X):
             x = block + floor

@@ -62,11 +62,7 @@ class Counts:
 
     def fitted(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """AW at each of them: A (D, R), W (R, N) → (E,)."""
-        return _fitted(self.rows, self.columns, np.ascontiguousarray(A), _rows_of(W))
-
-
-def _rows_of(W: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(W.T)
+        return _fitted(self.rows, self.columns, np.ascontiguousarray(A), np.ascontiguousarray(W.T))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -18,7 +18,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.particles import Particles
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS
-from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
+from bnmf_core.posterior.places import LIFT, Block, blocks, problem_of
 
 # Paper 3, §6.1.
 LENGTH_A, LENGTH_W = PUBLISHED_LENGTHS
@@ -184,27 +184,6 @@ def kernel_matrix(
     return products(particles, dataset, form, lift).kernel(length_A, length_W, exponent=exponent)
 
 
-def kernel_similarity(
-    particles: Particles,
-    form: str = "interior",
-    length_A: float = LENGTH_A,
-    length_W: float = LENGTH_W,
-    exponent: float = EXPONENT,
-    lift: float = LIFT,
-) -> np.ndarray:
-    """The base kernel k between all pairs: (M, M) in (0, 1], 1 on the diagonal (paper 3, eq. 7)."""
-    check_lengths(length_A, length_W, exponent)
-    found = Products.of(positions(particles, form, lift))
-    return found.similarities(length_A, length_W, exponent=exponent).mean(axis=0)
-
-
-def suggested_lengths(
-    particles: Particles, form: str = "interior", lift: float = LIFT
-) -> tuple[float, float]:
-    """Median distances between particles that differ, for A and W; 1 where none do."""
-    return Products.of(positions(particles, form, lift)).median_lengths()
-
-
 def ksd(K: np.ndarray, weights: np.ndarray) -> float:
     """The Stein discrepancy wᵀKw of weights (M,), K (M, M) (paper 3, eq. 4).
 
@@ -233,11 +212,7 @@ def _median_above_zero(values: np.ndarray) -> float:
 
 
 def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n).
-
-    From inner products about the centre. Groups of near pairs are measured again about their own
-    centre, so that what cancels is never much larger than what is left.
-    """
+    """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n)."""
     centred = x - x.mean(axis=0)
     squared, across = _from_products(centred, s)
     norms = np.vecdot(centred, centred)
@@ -245,6 +220,7 @@ def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.nd
     np.fill_diagonal(near, False)
     if not near.any():
         return squared, across
+    # Near pairs are measured again about their own centre, where less cancels.
     count, group = csgraph.connected_components(near, directed=False)
     for number in range(count if count > 1 else 0):
         members = np.flatnonzero(group == number)

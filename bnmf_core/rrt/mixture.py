@@ -10,18 +10,14 @@ with H the Hessian of log p. The components are not cut off at 0, where the post
 energy is that of a parabola; so this is a bound up to that approximation only.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Support, given
 from bnmf_core.core.problem import Problem
-from bnmf_core.core.spec import USUAL_MODEL
-from bnmf_core.likelihoods import MODELS
-from bnmf_core.numerics.residuals import squared_errors
 
 # Gaussians over all entries, at any scale of a component, fit where no entry has another bound
 # than 0 and no sum is fixed.
@@ -224,31 +220,8 @@ def variance_alone(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
 
     The bound has no best variance there. Gaussian noise of the same standard deviation, ε/√3, takes
     the likelihood's place, and of the factorizations the one with the smallest curvature counts. So
-    σ² grows with ε, and with it how far a component must lie from the others: see
-    :func:`variance_of_fit` for one that does not.
+    σ² grows with ε, and with it how far a component must lie from the others.
     """
     curvature = problem.model.noise_curvature or given(problem.model.curvature)
     traces = curvature(problem, *best_scale(A, W))[0]
     return problem.rank * (problem.dataset.D + problem.dataset.N) / float((-traces).min())
-
-
-def variance_of_fit(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
-    """The same, with Gaussian noise as large as the residual of the best factorization.
-
-    Paper 2, §4.3 takes σ² from NVI with M = 1, and does not say under which likelihood; under the
-    uniform one the bound has no maximum. Read so that σ² is found in the data, whatever ε is.
-
-    Raises
-    ------
-    SettingsError
-        When a factorization is exact, so that no noise is left.
-    """
-    data = problem.dataset
-    squared = squared_errors(data.X, A, W, data.mask).min()
-    if not squared > 0:
-        raise SettingsError("A factorization is exact, so no noise level can be found in its fit.")
-    noise = np.sqrt(squared / data.observed)
-    usual = MODELS[USUAL_MODEL]
-    settings = usual.Settings(sigma=noise, rate=problem.model_settings.rate)
-    alike = replace(problem, model=usual, model_settings=settings)
-    return variance_alone(alike, A, W)

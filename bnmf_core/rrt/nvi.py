@@ -200,14 +200,12 @@ def _polished(
 def _some(
     problem: Problem, state: State, left: int, stopping: Stopping
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """As many of the starts that are left as fit into one step, and how many are left then.
-
-    One after the other, so that no bit depends on how many there are.
-    """
+    """As many of the starts that are left as fit into one step, and how many are left then."""
     each = hals.SOLVER.work(problem, min(stopping.max_iterations, MANY_ITERATIONS) / 3)
     first = len(state.A) - left
     last = min(len(state.A), first + max(1, int(solution.STEP_WORK / each)))
     A, W = state.A.copy(), state.W.copy()
+    # One after the other, so that no bit depends on how many there are.
     for one in (slice(i, i + 1) for i in range(first, last)):
         A[one], W[one] = solve_with(hals.SOLVER, problem, A[one], W[one], stopping)
     return A, W, len(A) - last

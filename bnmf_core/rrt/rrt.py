@@ -240,7 +240,11 @@ def _grown(
     problem: Problem, state: State, before: Planted, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """Some attempts; what they found is handed over."""
-    tree = _tree(problem, state.way, before.nodes, settings.rescale)
+    A_svd, W_svd = problem.svd(problem.rank)
+    directions = None
+    if state.way == DIVERSITY:
+        directions = oblique.unit_columns(np.maximum(A_svd @ before.nodes.Q, 0.0))
+    tree = Tree(problem, A_svd, W_svd, before.nodes, directions, settings.rescale)
     mixture, counters = state.mixture, state.counters
     found: list[Proposal] = []
     ended = ""
@@ -334,14 +338,6 @@ def _explained(lacking: float) -> str:
         f"{rounded_up(lacking, ROOM):,.12g} nats makes the best of them a node, which fits worse "
         "than every start."
     )
-
-
-def _tree(problem: Problem, way: str, nodes: Nodes, rescale: bool) -> Tree:
-    A_svd, W_svd = problem.svd(problem.rank)
-    directions = None
-    if way == DIVERSITY:
-        directions = oblique.unit_columns(np.maximum(A_svd @ nodes.Q, 0.0))
-    return Tree(problem, A_svd, W_svd, nodes, directions, rescale)
 
 
 def _scaled(

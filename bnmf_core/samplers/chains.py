@@ -73,6 +73,11 @@ def _groups(chains: int) -> np.ndarray:
     return each + (np.arange(shards) < rest)
 
 
+def fraction(state: Any, settings: Any) -> float:
+    """Part of a shard's sweeps, or other updates, that are done."""
+    return float(state.sweeps / state.total)
+
+
 def recorded(
     state: Any,
     draw: int,

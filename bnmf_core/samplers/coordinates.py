@@ -167,14 +167,12 @@ def _from_logits(q: np.ndarray, e: np.ndarray, x: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _to_logits(q: np.ndarray, e: np.ndarray, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Σ log x(1 − x) of each chain, (c,); turns slopes in x into those in q, in place.
-
-    x(1 − x) = e/(1 + e)², e = exp(−|q|), keeps its digits where x is near 1.
-    """
+    """Σ log x(1 − x) of each chain, (c,); turns slopes in x into those in q, in place."""
     total = np.zeros(q.shape[0])
     for c in range(q.shape[0]):
         for r in range(q.shape[1]):
             for first in range(0, q.shape[2], FACTORS):
+                # x(1 − x) = e/(1 + e)², e = exp(−|q|), keeps its digits where x is near 1.
                 away, product = 0.0, 1.0
                 for k in range(first, min(first + FACTORS, q.shape[2])):
                     above = 1.0 + e[c, r, k]

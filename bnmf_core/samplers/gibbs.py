@@ -214,7 +214,9 @@ def draw(
     F = F.copy()
     uniform = _uniforms(F.shape, rng)
     if np.isinf(prior.largest):
-        draw_factors(F, C, _with_prior(G, variance, prior), variance, prior.rate, uniform)
+        if prior.precision > 0.0:  # in units of the noise's
+            G = G + prior.precision * variance * np.eye(G.shape[-1])
+        draw_factors(F, C, G, variance, prior.rate, uniform)
         return F
     for chain, grams in enumerate(G):
         _draw_chain(F[chain], C[chain], grams[:, :, None], variance, prior, uniform[chain])
@@ -258,13 +260,6 @@ def _draw_chain(
     """Draw one chain's F (R, n) in place, with a Gram matrix for every column: G (R, R, n)."""
     linear, precision = np.full(F.shape, -prior.rate), np.full(F.shape, prior.precision)
     draw_factors_within(F, C, G, 1 / variance, linear, precision, prior.largest, uniform)
-
-
-def _with_prior(G: np.ndarray, variance: float, prior: EntryPrior) -> np.ndarray:
-    """Gram matrices (…, R, R) with the prior's precision, in units of the noise's."""
-    if prior.precision == 0.0:
-        return G
-    return G + prior.precision * variance * np.eye(G.shape[-1])
 
 
 def work_per_sweep(problem: Problem) -> float:

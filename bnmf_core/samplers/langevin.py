@@ -20,7 +20,7 @@ from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.samplers import walking
-from bnmf_core.samplers.chains import chains_setting, shard_sizes
+from bnmf_core.samplers.chains import chains_setting, fraction, shard_sizes
 from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import (
     Density,
@@ -126,7 +126,7 @@ ALGORITHM = Algorithm(
     step=step,
     shard_sizes=shard_sizes,
     work=work,
-    fraction=walking.fraction,
+    fraction=fraction,
     check=checking(LABEL),
     needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
     color="#A7B27D",

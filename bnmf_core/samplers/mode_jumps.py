@@ -214,7 +214,11 @@ def _piloted(
     dropped = settings.pilot // 3
 
     def moments(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return _moments(problem, settings, A, W)
+        """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
+        if not _fits(problem, settings):
+            return annealed_jump.moments(problem, A, W)
+        z = fitted_jump.logarithms(fitted_jump.floored(A), fitted_jump.floored(W))
+        return z, np.einsum("ci,cj->cij", z, z)
 
     chains = pilot.A.shape[0]
     for _ in range(fitting(chains * 2 * gibbs.work_per_sweep(problem))):
@@ -240,17 +244,6 @@ def _piloted(
         W=pilot.W[chosen],
         left=int(np.count_nonzero(~stayed.any(axis=1))),
     )
-
-
-def _moments(
-    problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
-    if not _fits(problem, settings):
-        return annealed_jump.moments(problem, A, W)
-    floored = fitted_jump.floored
-    z = fitted_jump.logarithms(floored(A), floored(W))
-    return z, np.einsum("ci,cj->cij", z, z)
 
 
 def _jumped(

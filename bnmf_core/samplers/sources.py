@@ -140,10 +140,7 @@ def _exposures(
     rng: np.random.Generator,
     of_rows: bool,
 ) -> np.ndarray:
-    """Σ_n g_dn W_rn (c, R, D), or Σ_d g_dn A_dr (c, R, N), over the seen entries.
-
-    (c, R, 1) where all lines are alike.
-    """
+    """Σ_n g_dn W_rn or Σ_d g_dn A_dr of seen entries: (c, R, n), or (c, R, 1) if all are alike."""
     if k.size:
         return dispersion.exposures(counts, A, W, k, rng, of_rows)
     return seen_sums(counts.seen, W if of_rows else A, of_rows)

@@ -43,12 +43,10 @@ def _polynomial(
     function: Callable[[np.ndarray], np.ndarray], low: float, high: float, degree: int
 ) -> np.ndarray:
     """Coefficients, highest first, of the Chebyshev interpolant of ``function`` on [low, high]."""
-
-    def on_unit_interval(x: np.ndarray) -> np.ndarray:
-        return function(0.5 * ((high - low) * x + high + low))
-
     # numpy says that the function gives one number; it gives one for each point.
-    found: np.ndarray = chebyshev.chebinterpolate(on_unit_interval, degree)
+    found: np.ndarray = chebyshev.chebinterpolate(
+        lambda x: function(0.5 * ((high - low) * x + high + low)), degree
+    )
     return chebyshev.cheb2poly(found)[::-1].copy()
 
 
@@ -189,11 +187,9 @@ def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) ->
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _add_others(total: np.ndarray, F: np.ndarray, G: np.ndarray, r: int, first: int) -> None:
-    """total (m,) + Σ_k≠r F_k G_kr in place, of the columns of F (R, n) from ``first`` on.
-
-    Each row is a slice of its own: so the compiler knows that its entries are neighbours.
-    """
+    """total (m,) + Σ_k≠r F_k G_kr in place, of the columns of F (R, n) from ``first`` on."""
     R, m = F.shape[0], total.shape[0]
+    # Each row is a slice of its own: so the compiler knows that its entries are neighbours.
     for k in range(0, R - 1, 2):
         one, other = F[k, first : first + m], F[k + 1, first : first + m]
         g, h = 0.0 if k == r else G[k, r], 0.0 if k + 1 == r else G[k + 1, r]

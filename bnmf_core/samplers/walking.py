@@ -124,8 +124,3 @@ def walk(
             kept.append(recorded(state, draw, A.transpose(0, 2, 1), W, told))
             state = replace(state, tally=Tally.empty(state.draws.size))
     return state, joined(problem, kept)
-
-
-def fraction(state: State, settings: Any) -> float:
-    """Part of the updates that are done."""
-    return state.sweeps / state.total

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from bnmf_core.core.algorithm import unshared
 from bnmf_core.core.kullback_leibler import FLOOR, KULLBACK_LEIBLER
-from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import second_order
 from bnmf_core.solvers import solution as shared
@@ -25,7 +25,6 @@ from bnmf_core.solvers.solution import (
     Solution,
     Solver,
     Stopping,
-    own,
     start_full,
 )
 from bnmf_core.solvers.ties import TiedSolution
@@ -47,11 +46,6 @@ FAR = 1e-7
 APPROACH, PRODUCTS = 40.0, 150.0
 # Multiply-adds that an entry takes in an iteration, and those for each component.
 ENTRY_WORK, COMPONENT_WORK = 30.0, 8.0
-
-
-def kullback_leibler_alone(loss: Loss) -> bool:
-    """Of a solver that makes nothing else small than the Kullback–Leibler divergence."""
-    return loss is KULLBACK_LEIBLER
 
 
 def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
@@ -80,10 +74,8 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
 
 
 def _advance_full(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    """A round of Newton's method, or coordinate steps where it has just come a long way.
-
-    The limit of a particle's momentum is NaN where it is not making coordinate steps.
-    """
+    """A round of Newton's method, or coordinate steps where it has just come a long way."""
+    # The limit of a momentum is NaN where no coordinate steps are made.
     near = np.isnan(solution.limit)
     going = solution.active & ~near
     if going.any():
@@ -91,7 +83,7 @@ def _advance_full(problem: Problem, solution: Solution, stopping: Stopping) -> S
         over = going & ~after.active
         after.step[over], after.limit[over] = np.nan, np.nan
         return replace(after, active=solution.active)
-    after = own(second_order.SOLVER.advance(problem, solution, stopping))
+    after = unshared(second_order.SOLVER.advance(problem, solution, stopping))
     shaken = (after.sure == 1) & (solution.sure == 0)
     after.squared_error[shaken] = np.inf
     drop = solution.squared_error - after.squared_error
@@ -102,7 +94,7 @@ def _advance_full(problem: Problem, solution: Solution, stopping: Stopping) -> S
 
 def _approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
     """Rounds of as many active particles as fit, those that have done the least first."""
-    after = own(solution)
+    after = unshared(solution)
     exact = stopping.tolerance is None or stopping.tolerance < SINGLE
     # Where a certificate is wanted, half of the iterations are left for it.
     half = exact and solution.approaching
@@ -190,5 +182,5 @@ SOLVER = Solver(
     start=start,
     advance=advance,
     work=work,
-    serves=kullback_leibler_alone,
+    serves=lambda loss: loss is KULLBACK_LEIBLER,
 )

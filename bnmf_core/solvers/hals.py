@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bnmf_core.core.algorithm import unshared
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import long_view, newton, projection, sampling
 from bnmf_core.solvers import solution as shared
@@ -55,7 +56,10 @@ def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
     """Run one bounded step; particles that have settled are left as they are."""
     if not solution.approaching and stopping.tolerance is None:
-        return _advance_newton(problem, solution, stopping)
+        each = work_per_round(problem)
+        rounds = max(1, int(shared.STEP_WORK / (each * max(1, solution.active.sum()))))
+        method = projection if projection.suits(problem) else newton
+        return method.advance(problem, solution, stopping, rounds)
     if not solution.approaching:
         near = problem.compression_rank is not None and problem.seen is None
         descend = _polish if near else _descend
@@ -105,8 +109,7 @@ def _advance_sampled(problem: Problem, solution: Solution, stopping: Stopping) -
     fit = int(
         parts * shared.STEP_WORK / (ROUND * work_per_iteration(problem, problem.compression_rank))
     )
-    names = ("A", "W", "iterations", "squared_error", "step", "limit", "part")
-    solution = replace(solution, **{name: getattr(solution, name).copy() for name in names})
+    solution = unshared(solution)
     for _ in range(max(1, fit)):
         waiting = np.flatnonzero(solution.part >= 0)
         if not waiting.size:
@@ -135,10 +138,9 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
     # The full phase needs room for one check of its own, and with gaps more to do.
     whole = problem.seen is None
     most = stopping.max_iterations - (CHECK_EVERY if whole else stopping.max_iterations // 2)
-    active = solution.active & (solution.iterations + ROUND <= most)
-    iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
-    step, limit = solution.step.copy(), solution.limit.copy()
-    A, W = solution.A.copy(), solution.W.copy()
+    after = unshared(solution)
+    A, W, iterations, active = after.A, after.W, after.iterations, after.active
+    active &= iterations + ROUND <= most
     fit = int(shared.STEP_WORK / (ROUND * work_per_iteration(problem, problem.compression_rank)))
     # One round of as many particles as fit, those that have done the least first.
     for _ in range(max(1, fit // max(1, active.sum()))):
@@ -148,7 +150,7 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
             break
         compression = problem.compression  # made when it is first needed
         single_A, single_W = A[chosen].astype(np.float32), W[chosen].astype(np.float32)
-        now_step, now_limit = step[chosen], limit[chosen]
+        now_step, now_limit = after.step[chosen], after.limit[chosen]
         now = accelerated_round(
             compression.U,
             compression.V,
@@ -163,33 +165,16 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         )
         # What compression leaves out of X stays an error to the end.
         now += problem.completed_squared_norm - compression.squared_norm
-        gained = squared_error[chosen] - now
+        gained = after.squared_error[chosen] - now
         A[chosen], W[chosen] = single_A, single_W
         if problem.held is not None:  # single precision has rounded them
             A[:, problem.held] = solution.A[:, problem.held]
-        step[chosen], limit[chosen] = now_step, now_limit
+        after.step[chosen], after.limit[chosen] = now_step, now_limit
         iterations[chosen] += ROUND
-        squared_error[chosen] = now
+        after.squared_error[chosen] = now
         settled = (gained <= ROUND / CHECK_EVERY * tolerance * now) | (now <= target)
         active[chosen[settled | (iterations[chosen] + ROUND > most)]] = False
-    return replace(
-        solution,
-        A=A,
-        W=W,
-        iterations=iterations,
-        squared_error=squared_error,
-        active=active,
-        step=step,
-        limit=limit,
-    )
-
-
-def _advance_newton(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    each = work_per_round(problem)
-    rounds = max(1, int(shared.STEP_WORK / (each * max(1, solution.active.sum()))))
-    if projection.suits(problem):
-        return projection.advance(problem, solution, stopping, rounds)
-    return newton.advance(problem, solution, stopping, rounds)
+    return after
 
 
 def work_per_round(problem: Problem) -> float:

@@ -20,6 +20,7 @@ ridge. A small X has a method of its own, :mod:`bnmf_core.solvers.projection`.
 
 import numpy as np
 
+from bnmf_core.core.algorithm import unshared
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.directions import NEAR_ACCURACY, Directions, accurate, directions, of, part
 from bnmf_core.solvers.kernels import sweep, sweep_each
@@ -33,7 +34,6 @@ from bnmf_core.solvers.solution import (
     groups,
     holding,
     nats,
-    own,
     update_seen,
 )
 from bnmf_core.solvers.stationarity import (
@@ -61,7 +61,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
     for _ in range(rounds):
         if not solution.active.any():
             break
-        after = own(solution)
+        after = unshared(solution)
         for chosen in groups(problem, np.flatnonzero(solution.active)):
             _improve(problem, solution, stopping, chosen, after)
         solution = after

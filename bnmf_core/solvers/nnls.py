@@ -217,10 +217,7 @@ def _retreat(
     trial: np.ndarray,
     closed: np.ndarray,
 ) -> int:
-    """Go towards the trial point until the first weight reaches zero, and take that one out.
-
-    Returns how many components stay in the support, whose factor is made anew.
-    """
+    """Go towards the trial point until the first weight is zero, and take it out; how many stay."""
     kept = 0
     for i in range(count):
         r = support[i]

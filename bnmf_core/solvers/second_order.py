@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.loss import Loss
+from bnmf_core.core.algorithm import unshared
 from bnmf_core.core.objective import MaximumLikelihood, MaximumPosterior, Objective
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.flat_view import FlatView
-from bnmf_core.solvers.solution import Solution, Solver, Stopping, own, start_full
+from bnmf_core.solvers.solution import Solution, Solver, Stopping, start_full
 from bnmf_core.solvers.stationarity import kkt_distance, turned
 from bnmf_core.solvers.ties import TiedSolution
 
@@ -139,12 +139,7 @@ def solver(objective_of: Callable[[Problem], Objective], **described: str) -> So
     def work(problem: Problem, typical: float | None) -> float:
         return (TYPICAL if typical is None else typical) * PRODUCT * problem.loss.work(problem)
 
-    return Solver(start=start, advance=advance, work=work, serves=any_loss, **described)
-
-
-def any_loss(loss: Loss) -> bool:
-    """Of a solver that serves every loss."""
-    return True
+    return Solver(start=start, advance=advance, work=work, serves=lambda loss: True, **described)
 
 
 def _round(
@@ -194,7 +189,7 @@ def _round(
         settled |= before - f <= stopping.tolerance * np.abs(f)
         settled |= radius <= STUCK * size
     over = settled | (iterations >= stopping.max_iterations)
-    after = own(solution)
+    after = unshared(solution)
     A, W = view.split(x)
     after.A[chosen], after.W[chosen] = A.transpose(0, 2, 1), W
     after.iterations[chosen] = np.minimum(iterations, stopping.max_iterations)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.algorithm import unshared
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
@@ -131,11 +132,6 @@ class Stopping:
         return (kkt <= self.kkt) & (gain <= self.little) & far & (not self.by_residual)
 
 
-def squared_error_alone(loss: Loss) -> bool:
-    """Of a solver that makes nothing else small than ‖X − AW‖²."""
-    return loss is SQUARED_ERROR
-
-
 @dataclass(frozen=True)
 class Solver:
     """A way from a start to an NMF.
@@ -156,7 +152,7 @@ class Solver:
     start: Callable[[Problem, np.ndarray, np.ndarray], Solution]
     advance: Callable[[Problem, Solution, Stopping], Solution]
     work: Callable[[Problem, float | None], float]
-    serves: Callable[[Loss], bool] = squared_error_alone
+    serves: Callable[[Loss], bool] = lambda loss: loss is SQUARED_ERROR
 
 
 def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
@@ -214,7 +210,7 @@ def advance_full(
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
     target = max(stopping.good_enough**2, ROUNDING) * squared_norm
-    after = own(solution)
+    after = unshared(solution)
     single = single and problem.noise_is_small  # X is compressed where that is asked for
     active = np.flatnonzero(solution.active)
     fit = iterations_that_fit(work_per_iteration * active.size)
@@ -248,14 +244,6 @@ def advance_full(
         after.A[chosen], after.W[chosen] = A, W
         after.step[chosen], after.limit[chosen] = step_A, step_W
     return after
-
-
-def own(solution: Solution) -> Solution:
-    """A copy whose arrays may be changed."""
-    arrays: dict[str, Any] = {
-        k: v.copy() for k, v in vars(solution).items() if isinstance(v, np.ndarray)
-    }
-    return replace(solution, **arrays)
 
 
 def groups(problem: Problem, chosen: np.ndarray) -> list[np.ndarray]:
@@ -352,6 +340,23 @@ def seen_grams(other: np.ndarray, seen: np.ndarray) -> Iterator[tuple[slice, np.
     for first in range(0, n, width):
         part = slice(first, min(first + width, n))
         yield part, (products @ seen[:, part])[place]
+
+
+def alike_columns(
+    F: np.ndarray, C: np.ndarray, other: np.ndarray, seen: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Columns of F (R, n), to be changed in place, with those of C and their Gram matrices.
+
+    One matrix (R, R, 1) of ``other`` (R, k) for all of them, or one for each, of what was ``seen``
+    (k, n) of it.
+    """
+    if seen is None:
+        yield F, C, gram(other[None])[0][:, :, None]
+        return
+    for columns, G in seen_grams(other, seen):
+        part = F[:, columns].copy()
+        yield part, C[:, columns].copy(), G
+        F[:, columns] = part
 
 
 def iterations_that_fit(work: float) -> int:

@@ -105,10 +105,7 @@ def _places(aside: Path) -> list[str]:
 
 @contextmanager
 def _only_one(root: Path, seconds: float) -> Iterator[bool]:
-    """Whether no other program or thread is in here, asked for so many seconds.
-
-    The lock is gone with the process that has it.
-    """
+    """Whether no other program or thread is in here, asked for so many seconds."""
     end = time.monotonic() + seconds
     with (root / LOCK).open("ab") as file:
         while True:

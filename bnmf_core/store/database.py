@@ -251,10 +251,7 @@ def _kind(error: sqlite3.Error) -> int:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged index, and what SQLite keeps beside it, so that nothing of it is lost.
-
-    Returns its new name.
-    """
+    """Rename a damaged index, and what SQLite keeps beside it; its new name."""
     when = datetime.now().strftime("%Y%m%d-%H%M%S")
     for beside in ("", "-wal", "-shm"):
         name = f"{path.name}{beside}"

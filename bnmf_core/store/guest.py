@@ -2,15 +2,12 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import numpy as np
-
-from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store.database import Database
 from bnmf_core.store.life import Life
-from bnmf_core.store.notes import Note, NoteBook
+from bnmf_core.store.notes import NoteBook
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import DatasetEntry, RunStore
 
@@ -18,6 +15,10 @@ REFUSED = (
     "These runs are somebody else's, who shows them to you: nothing can be changed here. Download "
     "the archive, under Overview, and open it among your own runs."
 )
+
+
+def _refused(*arguments: Any, **named: Any) -> NoReturn:
+    raise StoreError(REFUSED)
 
 
 class GuestStore(RunStore):
@@ -29,6 +30,8 @@ class GuestStore(RunStore):
 
     Every change is refused with a StoreError.
     """
+
+    add_dataset = delete_run = _refused
 
     def __init__(self, root: str | Path, run_ids: Collection[str]) -> None:
         super().__init__(root)
@@ -56,14 +59,6 @@ class GuestStore(RunStore):
         """How many particles each of them has."""
         return {run_id: done for run_id, done in super().made().items() if run_id in self._run_ids}
 
-    def add_dataset(self, dataset: Dataset) -> str:
-        """Refused."""
-        _refuse()
-
-    def delete_run(self, run_id: str) -> None:
-        """Refused."""
-        _refuse()
-
     def _select(self) -> tuple[list[RunRecord], dict[str, str]]:
         found, unreadable = super()._select()
         return (
@@ -75,20 +70,4 @@ class GuestStore(RunStore):
 class _NotesOfAnother(NoteBook):
     """Names that the owner has given: they are read."""
 
-    def keep(
-        self, dataset_id: str, kind: str, A: np.ndarray, name: str, text: str = "", id: str = ""
-    ) -> Note:
-        """Refused."""
-        _refuse()
-
-    def remove(self, dataset_id: str, id: str) -> None:
-        """Refused."""
-        _refuse()
-
-    def keep_on_runs(self, run_ids: Collection[str], text: str) -> None:
-        """Refused."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise StoreError(REFUSED)
+    keep = remove = keep_on_runs = _refused

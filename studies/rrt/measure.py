@@ -15,14 +15,16 @@ from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.core import settings
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset, Truth
-from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.errors import BNMFError, SettingsError
 from bnmf_core.core.problem import Problem
-from bnmf_core.likelihoods import gaussian, uniform
+from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.likelihoods import MODELS, gaussian, uniform
 from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import largest_deviations
+from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.rrt import nvi
-from bnmf_core.rrt.mixture import Mixture, variance_alone, variance_of_fit
+from bnmf_core.rrt.mixture import Mixture, variance_alone
 from bnmf_core.rrt.tree import Starts, State
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
@@ -109,6 +111,28 @@ def fixed_variance(
         return None
     A, W = (np.stack(factors) for factors in zip(*((t.A, t.W) for t in feasible), strict=True))
     return {"threshold": variance_alone, "fit": variance_of_fit}[source](problem, A, W)
+
+
+def variance_of_fit(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
+    """σ² of a component alone under Gaussian noise as large as the best factorization's residual.
+
+    Paper 2, §4.3 takes σ² from NVI with M = 1, and does not say under which likelihood; under the
+    uniform one the bound has no maximum. Read so that σ² is found in the data, whatever ε is.
+
+    Raises
+    ------
+    SettingsError
+        When a factorization is exact, so that no noise is left.
+    """
+    data = problem.dataset
+    squared = squared_errors(data.X, A, W, data.mask).min()
+    if not squared > 0:
+        raise SettingsError("A factorization is exact, so no noise level can be found in its fit.")
+    noise = np.sqrt(squared / data.observed)
+    usual = MODELS[USUAL_MODEL]
+    settings = usual.Settings(sigma=noise, rate=problem.model_settings.rate)
+    alike = replace(problem, model=usual, model_settings=settings)
+    return variance_alone(alike, A, W)
 
 
 def measured(

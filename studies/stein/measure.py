@@ -18,9 +18,8 @@ from bnmf_core.posterior.places import positions
 from bnmf_core.posterior.stein import (
     LENGTH_A,
     LENGTH_W,
+    Products,
     kernel_matrix,
-    kernel_similarity,
-    suggested_lengths,
 )
 from bnmf_core.runs.planning import describe, make_plan
 from bnmf_core.solvers.nnls import solve_weights
@@ -89,7 +88,8 @@ def common_lengths(made: Sequence[Source]) -> dict[str, Lengths]:
         last = [point for point in source.points if point.last]
         if last:
             chosen.append(source.particles.subset(max(last, key=lambda point: point.M).index))
-    return {"paper": (LENGTH_A, LENGTH_W), "interior": suggested_lengths(_pooled(chosen))}
+    medians = _products(_pooled(chosen), "interior").median_lengths()
+    return {"paper": (LENGTH_A, LENGTH_W), "interior": medians}
 
 
 def measure(
@@ -130,7 +130,12 @@ def _kernels(
     K = kernel_matrix(particles, dataset, form, *lengths)
     parts = positions(particles.subset(np.array([0])), form)
     constant = sum(p.dimension / c**2 for p, c in zip(parts, lengths, strict=True)) / len(parts)
-    return K, kernel_similarity(particles, form, *lengths), constant
+    similarity = _products(particles, form).similarities(*lengths).mean(axis=0)
+    return K, similarity, constant
+
+
+def _products(particles: Particles, form: str) -> Products:
+    return Products.of(positions(particles, form))
 
 
 def _shares(form: str, K: np.ndarray, equal: float, constant: float) -> dict[str, float]:

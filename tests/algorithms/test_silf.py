@@ -272,7 +272,8 @@ def test_an_exact_factorization_leaves_a_threshold_above_rounding():
 def test_what_meets_the_threshold_is_said(small, factors):
     values = silf.objective(make_problem(small, "frobenius"), *factors)
     between = make_problem(small, "frobenius", values.mean())
-    np.testing.assert_array_equal(silf.THRESHOLD.meets(between, *factors), values == values.min())
+    met = silf.THRESHOLD.values(between, *factors) <= silf.THRESHOLD.epsilon(between.model_settings)
+    np.testing.assert_array_equal(met, values == values.min())
     assert threshold_sentence(values, values.mean()).startswith("1 of 2 factorizations meet")
     sentence = threshold_sentence(np.array([3.14159, 9.0]), 2.0)
     assert sentence == (
@@ -304,7 +305,8 @@ def test_hmc_and_explorers_run_with_every_objective(small, objective):
     assert 0.5 < drawn.diagnostics["acceptance"].mean() < 0.99
     problem = Problem(small, MODEL, silf.Settings(**drawn.info["model_settings"]), 3)
     np.testing.assert_allclose(drawn.log_joint, MODEL.log_joint(problem, drawn.A, drawn.W))
-    assert silf.THRESHOLD.meets(problem, solved.A, solved.W).any()
+    epsilon = silf.THRESHOLD.epsilon(problem.model_settings)
+    assert (silf.THRESHOLD.values(problem, solved.A, solved.W) <= epsilon).any()
 
 
 def test_what_no_chain_can_start_from_is_refused(small):

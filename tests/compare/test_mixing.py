@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from scipy.signal import lfilter
 
 from bnmf_core import registry
 from bnmf_core.compare.chain_modes import chain_modes, chain_modes_of
@@ -18,7 +17,6 @@ from bnmf_core.compare.mixing import (
     energy_renewed,
     mixing,
     mixing_of,
-    published_autocorrelation_time,
     quantities_of,
 )
 from bnmf_core.core.errors import DataError
@@ -26,12 +24,7 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs.engine import run
 from bnmf_core.samplers import hamiltonian
-
-
-def autoregressive(rho: float, shape: tuple[int, int], seed: int = 0) -> np.ndarray:
-    """x_t = ρ x_{t−1} + noise, begun in its stationary state: correlations ρ^t."""
-    noise = np.random.default_rng(seed).standard_normal((shape[0], shape[1] + 1000))
-    return lfilter([1.0], [1.0, -rho], noise, axis=1)[:, 1000:]
+from tests.autoregressive import autoregressive
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.95])
@@ -41,26 +34,11 @@ def test_the_autocorrelation_time_of_a_first_order_process_is_known(rho):
     assert found == pytest.approx((1 + rho) / (1 - rho), rel=0.08)
 
 
-@pytest.mark.parametrize("rho", [0.5, 0.9])
-def test_the_published_form_leaves_out_the_factor_two(rho):
-    chains = autoregressive(rho, (8, 200_000))
-    found = np.mean([published_autocorrelation_time(chain) for chain in chains])
-    assert found == pytest.approx(1 / (1 - rho), rel=0.08)
-
-
-def test_independent_draws_give_what_paper_1_prints_for_them():
-    # Tables 2 and 6: 1.004 to 1.014, each a mean over the entries of A.
-    draws = np.random.default_rng(1).standard_normal((200, 10_000))
-    found = np.mean([published_autocorrelation_time(chain) for chain in draws])
-    assert 1.004 <= found <= 1.014
-    assert np.mean([autocorrelation_time(chain) for chain in draws]) == pytest.approx(1, abs=0.03)
-
-
 def test_scale_and_shift_do_not_matter():
     chain = autoregressive(0.8, (1, 3000))[0]
-    for measure in (autocorrelation_time, published_autocorrelation_time):
-        assert measure(1e-17 * chain) == pytest.approx(measure(chain), rel=1e-6)
-        assert measure(5.0 - 1e12 * chain) == pytest.approx(measure(chain), rel=1e-6)
+    expected = pytest.approx(autocorrelation_time(chain), rel=1e-6)
+    assert autocorrelation_time(1e-17 * chain) == expected
+    assert autocorrelation_time(5.0 - 1e12 * chain) == expected
 
 
 def test_effective_sizes_count_the_draws_of_all_chains():

@@ -6,7 +6,8 @@ import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
 from bnmf_core.analysis import stein as stein_stage
-from bnmf_core.posterior.stein import kernel_similarity
+from bnmf_core.posterior.places import positions
+from bnmf_core.posterior.stein import LENGTH_A, LENGTH_W, Products
 from pages.overview_parts.weights import contradiction
 from tests.pages.apps import page, words
 
@@ -34,8 +35,8 @@ def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
         np.testing.assert_allclose(part.K, K, rtol=1e-10)
         ours, theirs = part.weights, stein_weights(K, "CLARABEL")
         assert ours @ K @ ours == pytest.approx(theirs @ K @ theirs, rel=1e-6)
-        k = kernel_similarity(members, form)
-        np.testing.assert_allclose(part.similarity.mean(axis=0), k, rtol=1e-12)
+        k = Products.of(positions(members, form)).similarities(LENGTH_A, LENGTH_W)
+        np.testing.assert_allclose(part.similarity, k, rtol=1e-12)
         assert part.weights.sum() == pytest.approx(1)
 
 

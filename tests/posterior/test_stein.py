@@ -319,20 +319,24 @@ def test_the_public_names_are_these():
 # Length scales
 
 
+def products_of(particles, form):
+    return stein.Products.of(places.positions(particles, form))
+
+
 def test_the_similarity_is_one_on_the_diagonal_and_falls_with_distance(model):
     particles, _ = case(model, 8)
     for form in FORMS:
-        k = stein.kernel_similarity(particles, form, 0.5, 2.0)
+        k = products_of(particles, form).similarities(0.5, 2.0).mean(axis=0)
         np.testing.assert_array_equal(np.diagonal(k), 1.0)
         assert ((k > 0) & (k <= 1)).all()
         assert np.linalg.eigvalsh(k)[0] > -1e-12
-        smaller = stein.kernel_similarity(particles, form, 0.05, 0.2)
+        smaller = products_of(particles, form).similarities(0.05, 0.2).mean(axis=0)
         assert (smaller - k <= 1e-15).all()
 
 
 def test_the_similarity_is_the_kernel_as_published():
     particles, _ = case("gaussian", 3)
-    k = stein.kernel_similarity(particles, "paper", 0.3, 1.5)
+    k = products_of(particles, "paper").similarities(0.3, 1.5).mean(axis=0)
     for i in range(3):
         for j in range(3):
             u = ((particles.A[i] - particles.A[j]) ** 2).sum()
@@ -344,8 +348,8 @@ def test_the_similarity_is_the_kernel_as_published():
 def test_lengths_that_do_not_tell_particles_apart_are_said(model):
     particles, _ = case(model, 30)
     for form in FORMS:
-        suggested = stein.suggested_lengths(particles, form)
-        products = stein.Products.of(places.positions(particles, form))
+        products = products_of(particles, form)
+        suggested = products.median_lengths()
         sentence = products.sentence(*suggested)
         assert sentence == "Both length scales distinguish the factorizations."
         sentence = products.sentence(1e-6, 1e6)
@@ -359,8 +363,8 @@ def test_suggested_lengths_are_median_distances_of_those_that_differ():
     A = particles.A.reshape(3, -1)
     distances = {(i, j): np.linalg.norm(A[i] - A[j]) for i in range(3) for j in range(i)}
     expected = np.median([distances[1, 0]] + 3 * [distances[2, 0], distances[2, 1]])
-    assert stein.suggested_lengths(twice, "paper")[0] == pytest.approx(expected, rel=1e-12)
-    assert stein.suggested_lengths(particles.subset(np.array([1, 1])), "paper") == (1.0, 1.0)
+    assert products_of(twice, "paper").median_lengths()[0] == pytest.approx(expected, rel=1e-12)
+    assert products_of(particles.subset(np.array([1, 1])), "paper").median_lengths() == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(

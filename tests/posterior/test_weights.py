@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from bnmf_core.core.errors import DataError, RunError, SettingsError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.posterior import weights as module
-from bnmf_core.posterior.stein import kernel_matrix, ksd, suggested_lengths
+from bnmf_core.posterior.places import positions
+from bnmf_core.posterior.stein import Products, kernel_matrix, ksd
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights
 from bnmf_core.runs import engine
 from tests.generated import generated
@@ -31,7 +32,9 @@ def kernels(small):
         spec = RunSpec(algorithm, 3, model, 30, 1, {"warm_up": 20} if algorithm == "hmc" else {})
         run = engine.run(small, spec)
         for form in ("interior", "paper"):
-            made.append(kernel_matrix(run, small, form, *suggested_lengths(run, form)))
+            made.append(
+                kernel_matrix(run, small, form, *Products.of(positions(run, form)).median_lengths())
+            )
             made.append(kernel_matrix(run, small, form))
     return made
 

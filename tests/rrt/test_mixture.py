@@ -1,14 +1,11 @@
 """Mixtures: their bound against the definition, against draws, and against an optimiser."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.likelihoods.reference import reference_factors
@@ -18,7 +15,6 @@ from bnmf_core.rrt.mixture import (
     best_scale,
     component_of,
     variance_alone,
-    variance_of_fit,
 )
 from tests.generated import generated
 
@@ -195,25 +191,3 @@ def test_under_a_flat_likelihood_noise_of_its_deviation_gives_the_variance(flat)
     pairs = zip(A, W, strict=True)
     alone = [component_of(instead, a, w, rescale=True).best_variance for a, w in pairs]
     assert variance_alone(flat, A, W) == pytest.approx(max(alone))
-
-
-def test_the_variance_of_the_fit_is_that_of_noise_as_large_as_the_residual(flat):
-    A, W = reference_factors(flat.dataset, 3, 4)
-    residual = np.sqrt(np.square(flat.dataset.X - A @ W).mean(axis=(1, 2)).min())
-    noise = gaussian.Settings(sigma=residual, rate=0.7)
-    instead = Problem.prepare(flat.dataset, gaussian.MODEL, noise, 3)
-    pairs = zip(A, W, strict=True)
-    alone = [component_of(instead, a, w, rescale=True).best_variance for a, w in pairs]
-    assert variance_of_fit(flat, A, W) == pytest.approx(max(alone))
-    # Unlike the other it does not grow with the threshold.
-    wide = replace(flat, model_settings=replace(flat.model_settings, epsilon=8.0))
-    assert variance_of_fit(wide, A, W) == pytest.approx(max(alone))
-    times = (8.0 / flat.model_settings.epsilon) ** 2
-    assert variance_alone(wide, A, W) == pytest.approx(times * variance_alone(flat, A, W))
-
-
-def test_an_exact_factorization_leaves_no_noise_to_find(flat):
-    A, W = reference_factors(flat.dataset, 3, 1)
-    exact = replace(flat.dataset, X=A[0] @ W[0])
-    with pytest.raises(SettingsError, match="A factorization is exact"):
-        variance_of_fit(replace(flat, dataset=exact), A, W)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.distances import distances
+from bnmf_core.compare.mixing import autocorrelation_time
 from bnmf_core.core.errors import NotFoundError, RunError, SettingsError, StoreError
 from bnmf_core.runs.engine import run
 from studies.coverage import measure
@@ -14,6 +15,7 @@ from studies.coverage.measure import RADII
 from studies.coverage.plan import CoverageStudy, StudyPlan, registry
 from studies.coverage.problems import COLUMNS, PROBLEMS
 from studies.result import StudyResult
+from tests.autoregressive import autoregressive
 
 FEW = StudyPlan(repetitions=2, samples=60)
 SOME = ["single_mode", "all_modes", "random_restarts", "filtered_restarts", "gibbs"]
@@ -165,3 +167,25 @@ def test_a_whole_chain_is_looked_at_beside_its_beginning(study):
     quantities = study.values.groupby("column")["quantity"].unique()
     for column in SOME:
         assert ("l1_max_whole_average" in quantities[column]) == (column == "gibbs")
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_the_published_form_leaves_out_the_factor_two(rho):
+    chains = autoregressive(rho, (8, 200_000))
+    found = np.mean([measure.published_autocorrelation_time(chain) for chain in chains])
+    assert found == pytest.approx(1 / (1 - rho), rel=0.08)
+
+
+def test_independent_draws_give_what_paper_1_prints_for_them():
+    # Tables 2 and 6: 1.004 to 1.014, each a mean over the entries of A.
+    draws = np.random.default_rng(1).standard_normal((200, 10_000))
+    found = np.mean([measure.published_autocorrelation_time(chain) for chain in draws])
+    assert 1.004 <= found <= 1.014
+    assert np.mean([autocorrelation_time(chain) for chain in draws]) == pytest.approx(1, abs=0.03)
+
+
+def test_neither_do_scale_and_shift_matter_to_it():
+    chain = autoregressive(0.8, (1, 3000))[0]
+    expected = pytest.approx(measure.published_autocorrelation_time(chain), rel=1e-6)
+    assert measure.published_autocorrelation_time(1e-17 * chain) == expected
+    assert measure.published_autocorrelation_time(5.0 - 1e12 * chain) == expected

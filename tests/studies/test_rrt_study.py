@@ -13,9 +13,10 @@ from bnmf_core.core.algorithm import Batch, Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.problem import Problem
-from bnmf_core.likelihoods import gaussian
+from bnmf_core.likelihoods import gaussian, uniform
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import largest_deviations
-from bnmf_core.rrt.mixture import best_scale, component_of
+from bnmf_core.rrt.mixture import best_scale, component_of, variance_alone
 from bnmf_core.rrt.online import propose_all
 from bnmf_core.solvers import newton
 from bnmf_core.solvers.solution import Stopping
@@ -416,3 +417,31 @@ def test_what_makes_no_sense_is_refused():
     for plan in (RRTPlan(0), RRTPlan(seconds=0), RRTPlan(tolerance=0)):
         with pytest.raises(SettingsError, match="A study of"):
             RRTStudy(["tiny"], plan).make()
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """The tiny data under the uniform likelihood, with room around good factorizations."""
+    return Problem.prepare(tiny(), uniform.MODEL, uniform.Settings(times=1.5, rate=0.7), 3)
+
+
+def test_the_variance_of_the_fit_is_that_of_noise_as_large_as_the_residual(flat):
+    A, W = reference_factors(flat.dataset, 3, 4)
+    residual = np.sqrt(np.square(flat.dataset.X - A @ W).mean(axis=(1, 2)).min())
+    noise = gaussian.Settings(sigma=residual, rate=0.7)
+    instead = Problem.prepare(flat.dataset, gaussian.MODEL, noise, 3)
+    pairs = zip(A, W, strict=True)
+    alone = [component_of(instead, a, w, rescale=True).best_variance for a, w in pairs]
+    assert measure.variance_of_fit(flat, A, W) == pytest.approx(max(alone))
+    # Unlike the other it does not grow with the threshold.
+    wide = replace(flat, model_settings=replace(flat.model_settings, epsilon=8.0))
+    assert measure.variance_of_fit(wide, A, W) == pytest.approx(max(alone))
+    times = (8.0 / flat.model_settings.epsilon) ** 2
+    assert variance_alone(wide, A, W) == pytest.approx(times * variance_alone(flat, A, W))
+
+
+def test_an_exact_factorization_leaves_no_noise_to_find(flat):
+    A, W = reference_factors(flat.dataset, 3, 1)
+    exact = replace(flat.dataset, X=A[0] @ W[0])
+    with pytest.raises(SettingsError, match="A factorization is exact"):
+        measure.variance_of_fit(replace(flat, dataset=exact), A, W)

@@ -163,10 +163,7 @@ def _largest_cosine(rows: np.ndarray) -> np.ndarray:
 
 
 def _sparseness(columns: np.ndarray) -> np.ndarray:
-    """(√D − ‖a‖₁/‖a‖₂)/(√D − 1) of unit rows (m, R, D), averaged (Hoyer 2004, section 3.1).
-
-    An empty column, and a column of one entry, count 0.
-    """
+    """(√D − ‖a‖₁/‖a‖₂)/(√D − 1) of unit rows (m, R, D), averaged (Hoyer 2004, section 3.1)."""
     D = columns.shape[2]
     if D == 1:
         return np.zeros(columns.shape[0])

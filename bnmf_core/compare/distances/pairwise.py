@@ -278,24 +278,18 @@ def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
     alike = sides.ours.alike
     left, right = sides.ours.prepared(row), (sides.others or sides.ours).prepared(column)
     with reused_memory():
-        permutation, matched = _matched(alike[0].cost, left, right)
+        costs = alike[0].cost(left.rows, right.rows)
+        K, L, R, _ = costs.shape
+        permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
+        matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
     shares: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     if left.shares is not None and right.shares is not None:
-        L, R = right.shares.shape
         places = permutation + R * np.arange(L)[:, None]
         shares = left.shares[:, None, :], right.shares.reshape(-1).take(places)
     return [
         distance.combine(matched, *(shares if distance.weighted else (None, None)))
         for distance in alike
     ]
-
-
-def _matched(cost: Cost, left: _Prepared, right: _Prepared) -> tuple[np.ndarray, np.ndarray]:
-    """Which component goes with which, and what that costs: (K, L, R) both."""
-    costs = cost(left.rows, right.rows)
-    K, L, R, _ = costs.shape
-    permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
-    return permutation, np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
 
 
 def _tiles(A: np.ndarray, W: np.ndarray) -> list[slice]:

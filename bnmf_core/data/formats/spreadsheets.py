@@ -106,11 +106,9 @@ def _sheet(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Fou
 
 
 def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
-    """The cells by row and column, and the places of formulas without a value.
-
-    Every cell stands where it says, wherever in the file it is and whatever size the sheet claims.
-    """
+    """The cells by row and column, and the places of formulas without a value."""
     unknown: list[str] = []
+    # Every cell stands where it says, whatever size the sheet claims.
     held: dict[int, dict[int, str]] = {}
     entries = 0
     with book._archive.open(sheet._worksheet_path) as file:

@@ -21,6 +21,7 @@ class AppliedExploration(Exploration):
     """
 
     label = "Fitting new samples"
+    doing = "Fitting the weights, and the analysed samples without themselves"
 
     rows: tuple[int, ...]
     new: Dataset
@@ -48,11 +49,6 @@ class AppliedExploration(Exploration):
             A, at.seen_dataset, self.new, at.fit.loss, leave_out=self.leave_out
         )
         return {"A": A, "W": found.W, "misfit": found.misfit, "usual": found.usual}
-
-    @property
-    def doing(self) -> str:
-        """What is being done, in words."""
-        return "Fitting the weights, and the analysed samples without themselves"
 
     def check(self) -> None:
         """Say what is wrong before anything is computed.

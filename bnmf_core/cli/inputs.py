@@ -33,6 +33,7 @@ OPTIONS = {
     "missing_words": "missing",
     "image_shape": "image-shape",
     "pixel_order": "pixel-order",
+    "negative": "negative",
     "features_are": "features-are",
     "settings": "reading",
 }

@@ -10,7 +10,7 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.data.reading import AXES, SEPARATORS, Reading
+from bnmf_core.data.reading import AXES, NEGATIVE, SEPARATORS, Reading
 
 NONE = "none"
 DECIMALS = {"point": ".", "comma": ","}
@@ -28,6 +28,7 @@ SHOWN = {
     "observations": "observations in",
     "image_shape": "image shape",
     "pixel_order": "pixels along",
+    "negative": "negative entries",
     "features_are": "features are",
 }
 
@@ -47,6 +48,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--leave-out", metavar="COLUMNS", help="columns that are not read: 2,5")
     group.add_argument(
         "--missing", action="append", metavar="WORD", help="a word that means: not seen"
+    )
+    group.add_argument(
+        "--negative",
+        choices=list(NEGATIVE),
+        help="negative entries, such as noise below a baseline: refused, set to 0, or not seen",
     )
     group.add_argument(
         "--reading",
@@ -95,6 +101,7 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
         ("decimal_mark", DECIMALS.get(options.decimal)),
         ("features_are", options.features_are),
         ("pixel_order", options.pixel_order),
+        ("negative", options.negative),
         ("missing_words", tuple(options.missing) if options.missing else None),
     ):
         if value is not None:

@@ -9,11 +9,20 @@ import numpy as np
 
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
-from bnmf_core.core.names import clean_name
+from bnmf_core.core.names import clean_name, listed
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.limits import unpacked
-from bnmf_core.data.reading import AXES, DECIMAL_MARKS, Reading, check_axis
+from bnmf_core.data.reading import (
+    AXES,
+    DECIMAL_MARKS,
+    IS_NEGATIVE,
+    NEGATIVE,
+    REFUSED,
+    Reading,
+    check_axis,
+)
+from bnmf_core.numerics.matrix import is_sparse
 
 ACCEPTED = (
     "Tables (CSV, TSV, XLSX, Parquet, GCT), matrices (NPY, NPZ, MTX, MAT, H5AD, 10x), texts and "
@@ -35,6 +44,7 @@ CHOICES = {
     "missing_words": "words",
     "image_shape": "two whole numbers",
     "pixel_order": "'columns' or 'rows'",
+    "negative": "'refused', 'zero' or 'missing'",
     "features_are": "a noun in the plural, such as 'species'",
     "settings": "a mapping",
 }
@@ -67,6 +77,7 @@ def inspect_content(
         raise DataError("The file is empty; choose one with a table or an array in it.")
     found = format_of(content, filename, chosen.get("format"))
     reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
+    reading = _negative_settled(reading, chosen.get("negative", REFUSED))
     told = {key: chosen[key] for key in ("image_shape", "pixel_order") if key in chosen}
     if "image_shape" in told:
         reading = reading.because({"image_shape": "chosen by you"})
@@ -85,6 +96,8 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
     content = unpacked(content, limit_bytes)
     found = format_of(content, filename, reading.format)
     parts = _guarded(found, found.parts, content, reading, limit_bytes)
+    if reading.negative not in ("", REFUSED):
+        parts["X"] = _without_negative(parts["X"], reading.negative)
     if reading.image_shape is not None:
         D, N = getattr(parts["X"], "shape", (0, 0))
         parts.pop("image_shape", None)
@@ -92,6 +105,34 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
         observed = math.prod(reading.image_shape) == N != D
         parts["map_shape" if observed else "image_shape"] = reading.image_shape
     return _down_columns(parts) if reading.pixel_order == "rows" else parts
+
+
+def _negative_settled(reading: Reading, choice: str) -> Reading:
+    """The reading with what was chosen for negative entries: they are a fault until it is."""
+    if choice not in NEGATIVE:
+        offered = listed(map(repr, NEGATIVE), "or")
+        raise DataError(f"Negative entries were to be {choice!r}; choose {offered}.")
+    found = [fault for fault in reading.faults if IS_NEGATIVE in fault]
+    if not found or choice == REFUSED:
+        return dataclasses.replace(reading, negative=choice if found else "")
+    first, _, rest = found[0].partition(";")
+    more = rest.partition("≥ 0.")[2]
+    return dataclasses.replace(
+        reading,
+        negative=choice,
+        faults=tuple(fault for fault in reading.faults if fault not in found),
+        doubts=(*reading.doubts, f"{first}.{more} Negative entries are {NEGATIVE[choice]}."),
+    )
+
+
+def _without_negative(X: Any, choice: str) -> Any:
+    """X in which negative entries are 0 or NaN."""
+    value = 0.0 if choice == "zero" else np.nan
+    if is_sparse(X):
+        X = X.copy()
+        X.data[X.data < 0] = value
+        return X
+    return np.where(X < 0, value, X)
 
 
 def _down_columns(parts: Parts) -> Parts:

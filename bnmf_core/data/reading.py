@@ -11,6 +11,9 @@ from bnmf_core.core.plain import Value
 from bnmf_core.data import cells
 
 AXES = ("rows", "columns")
+# What may become of negative entries, and how that is said; what a fault of them says.
+REFUSED, IS_NEGATIVE = "refused", "which is negative"
+NEGATIVE = {REFUSED: "refused", "zero": "set to 0", "missing": "taken as not seen"}
 # What a cell of the file can be taken for, in the order of a legend.
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_CHARACTERS = 12, 24, 32
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
@@ -56,6 +59,7 @@ class Reading:
         or else the observations.
     pixel_order : "columns" where the file has the pixels of an image down its columns, as MATLAB
         does, "rows" where they run along its rows, as NumPy's do.
+    negative : what becomes of negative entries, a key of ``NEGATIVE``; "" where there are none.
     features_are : what features are called in sentences, in the plural; "" for features.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
     settings : further choices that only this format has; offers : what may be chosen of each.
@@ -86,6 +90,7 @@ class Reading:
     observations: str = "rows"
     image_shape: tuple[int, int] | None = None
     pixel_order: str = "columns"
+    negative: str = ""
     features_are: str = ""
     missing_words: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()

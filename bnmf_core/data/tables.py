@@ -15,7 +15,7 @@ from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names, listed
 from bnmf_core.data import cells
-from bnmf_core.data.reading import AXES, Reading, preview_of
+from bnmf_core.data.reading import AXES, IS_NEGATIVE, REFUSED, Reading, preview_of
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, read_sheet
 
@@ -90,7 +90,9 @@ def table_parts(table: Table, reading: Reading) -> Parts:
         observations=reading.observations,
     )
     columns = Columns(sheet, table, reading.header_row is not None)
-    if faults := _faults(sheet, columns, roles):
+    chosen = reading.negative not in ("", REFUSED)
+    faults = [one for one in _faults(sheet, columns, roles) if not (chosen and IS_NEGATIVE in one)]
+    if faults:
         raise DataError(" ".join(faults))
     kept = np.flatnonzero(~_without_numbers(sheet, columns, roles))
     columns.fetch({*roles.labels, *roles.yes_no, *([] if roles.names is None else [roles.names])})

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from bnmf_core.data.formats import FORMATS
-from bnmf_core.data.reading import SEPARATORS, Reading
+from bnmf_core.data.reading import NEGATIVE, SEPARATORS, Reading
 from pages.frame.words import plain, shown
 
 # A list of more columns than these is told by number in a text field on the command line.
@@ -43,6 +43,8 @@ def draw(reading: Reading, file_id: str) -> None:
             kinds = {key: FORMATS[key].what for key in reading.formats}
             _choice(file_id, "format", "Format", kinds, reading.format, reading)
         _of_every_file(reading, file_id)
+        if reading.negative:
+            _choice(file_id, "negative", "Negative entries", NEGATIVE, reading.negative, reading)
         if reading.is_table:
             _of_tables(reading, file_id)
         _of_this_format(reading, file_id)

@@ -38,7 +38,7 @@ from tests.data.written import MATRIX, archive, header, mtx, npy, npz, read
         (npy(np.zeros((2, 2), dtype=[("x", "f8")])), "numbers are needed"),
         (npy(np.zeros((2, 2), dtype="M8[s]")), "numbers are needed"),
         (npy(np.ones((2, 2)) * 1j), "complex"),
-        (npy(-np.ones((2, 2))), "feature 1 .*negative"),
+        (npy(-np.ones((2, 2))), "Row 1, column 1 holds .*negative"),
         (npy(np.full((2, 2), np.nan)), "missing"),
         (npz(a=MATRIX, b=MATRIX), "none is called 'X'"),
         (npz(X=MATRIX, colour=MATRIX), "'colour'"),

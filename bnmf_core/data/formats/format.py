@@ -12,12 +12,14 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, Side, find_side
 from bnmf_core.data.reading import (
+    IS_NEGATIVE,
     PREVIEW_CHARACTERS,
     PREVIEW_COLUMNS,
     PREVIEW_ROWS,
     Preview,
     Reading,
 )
+from bnmf_core.numerics.matrix import is_sparse
 
 # (content, file name) → whether the file is of this kind.
 Recognises = Callable[[bytes, str], bool]
@@ -63,6 +65,7 @@ def array_format(
             image_shape=found.get("image_shape"),
             reasons={"observations": "chosen by you" if given else UNSAID},
             doubts=() if given else (UNSAID_DOUBT,),
+            faults=_negative(found["X"]),
             preview=_preview(found["X"]),
         )
 
@@ -155,6 +158,21 @@ def named_format(
         return made
 
     return Format(key, what, recognises, inspect, parts, features_are)
+
+
+def _negative(X: Any) -> tuple[str, ...]:
+    """The first negative entry, and how many more there are."""
+    stored = X.tocoo() if is_sparse(X) else X
+    values = stored.data if is_sparse(X) else X
+    if not np.isrealobj(values) or not (count := int((values < 0).sum())):
+        return ()
+    first = np.argwhere(values < 0)[0]
+    row, column = (stored.row[first[0]], stored.col[first[0]]) if is_sparse(X) else first
+    more = f" So are {count - 1:,} more." if count > 1 else ""
+    return (
+        f"Row {row + 1}, column {column + 1} holds {values[tuple(first)]:g}, {IS_NEGATIVE}; every "
+        f"entry must be a finite number ≥ 0.{more}",
+    )
 
 
 def _faults(found: Found) -> tuple[str, ...]:

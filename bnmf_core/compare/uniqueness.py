@@ -15,11 +15,14 @@ above 0 are so in A_j. Then component j can take up some of i, or lose some.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from bnmf_core.compare.alignment import component_angles
+from bnmf_core.compare.feasible import Feasible, region
+from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import listed
 
 # Entries below this part of the largest of their column of A, or row of W, are 0.
@@ -73,6 +76,20 @@ def uniqueness(A: np.ndarray, W: np.ndarray) -> Uniqueness:
     return Uniqueness(columns, rows, _turns(A, W))
 
 
+def freedom(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """(R,) degrees by which other factorizations with the same AW turn the columns of A.
+
+    The farthest for two and three components (:func:`bnmf_core.compare.feasible.region`); at least
+    so far for more, of which mixtures with one other component are tried.
+
+    A : (D, R). W : (R, N).
+    """
+    if A.shape[1] in (2, 3):
+        with suppress(DataError):  # they span fewer dimensions
+            return region(Feasible.of(A, W)).angle
+    return uniqueness(A, W).turns.max(axis=0)
+
+
 def uniqueness_said(found: Uniqueness, called: Sequence[str]) -> str:
     """Which components are unique, which can be mixed, and of which neither is proved.
 
@@ -103,8 +120,8 @@ with component 1 without any change of AW, and turns by up to 9°.'
         if open_.size == 1:
             is_, one = ("", "is"), "it"
         said.append(
-            f"Component{is_[0]} {which} {is_[1]} not proved unique; mixing {one} with one other "
-            f"component turns it by less than {HARDLY:g}°."
+            f"Component{is_[0]} {which} {is_[1]} not proved unique: mixing {one} with one other "
+            f"component alone turns it by less than {HARDLY:g}°, several together may turn it more."
         )
     return " ".join(said)
 

@@ -14,6 +14,7 @@ from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import component_angles, component_stability, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.compare.topics import topic_names
+from bnmf_core.compare.uniqueness import freedom
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import no_more, numbered
 from bnmf_core.findings.facts import Fact, fact
@@ -45,12 +46,15 @@ class ComponentFacts:
     turned : (R,) the angle within which 95 % of the draws in this mode lie, degrees; NaN while
         unknown.
     states : of each "determined", "provisional" or "ambiguous".
+    free : (R,) degrees by which other factorizations with the same AW turn it, at least; see
+        :func:`~bnmf_core.compare.uniqueness.freedom`. 0 where the member is no optimum.
     """
 
     found_again: np.ndarray
     held: np.ndarray
     turned: np.ndarray
     states: tuple[str, ...]
+    free: np.ndarray
 
 
 def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
@@ -61,8 +65,11 @@ def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
     """
     comparison, table = answer.comparison, answer.table
     row = int(answer.modes.representative[most_probable(table)]) if row is None else row
-    reference = comparison.aligned([int(answer.modes.representative[0]), row])[1]
-    R = reference.shape[1]
+    A, W = comparison.aligned_factors([int(answer.modes.representative[0]), row])
+    reference, R = A[1], A.shape[2]
+    free = np.zeros(R)
+    if comparison.optima[row] and not comparison.of_tiles:
+        free = freedom(reference.astype(np.float64), W[1].astype(np.float64))
     found_again = held = turned = np.full(R, np.nan)
     if comparison.optima.any():
         optima = comparison.bases(np.flatnonzero(comparison.optima))
@@ -78,7 +85,7 @@ def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
         order = matching(comparison.bases([posterior.modes[k].row]), reference)[0]
         turned = np.quantile(posterior.draws[k]["turned"], AGREED, axis=0)[order]
     states = tuple(map(_state, found_again, held, turned))
-    return ComponentFacts(found_again, held, turned, states)
+    return ComponentFacts(found_again, held, turned, states, free)
 
 
 def _partners(A: np.ndarray, reference: np.ndarray) -> np.ndarray:

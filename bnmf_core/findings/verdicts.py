@@ -50,6 +50,10 @@ class Verdict:
         return say(self.facts)
 
 
+# Degrees from which it is said that the fit lets a component turn, and components that are named.
+FREE, MOST_TURNING = 5.0, 3
+
+
 def verdict(word: str, grade: str, *facts: Fact) -> Verdict:
     """A verdict that rests on these facts."""
     return Verdict(word, grade, facts)
@@ -141,6 +145,12 @@ def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
             f"{R - lost} of {R}", grade, fact("restarts_differ", lost=lost, components=R)
         )
     among = [fact("restarts_differ_too", lost=lost, components=R)] * (lost > len(doubted))
+    turning = [r for r in np.argsort(-facts.free, kind="stable").tolist() if facts.free[r] >= FREE]
+    if turning:
+        farthest = tuple(f"{r + 1} by {facts.free[r]:.0f}°" for r in turning[:MOST_TURNING])
+        more = len(turning) - len(farthest)
+        key = "rotation.many" if more else "rotation.few"
+        among.append(fact(key, components=farthest, more=more))
     if doubted:
         key = "not_determined.few" if len(doubted) <= 4 else "not_determined.many"
         said = fact(key, components=doubted)

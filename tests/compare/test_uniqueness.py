@@ -4,13 +4,25 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.feasible import Feasible, region
-from bnmf_core.compare.uniqueness import uniqueness
+from bnmf_core.compare.uniqueness import freedom, uniqueness
 
 
 def sparse(rng, full, D=9, N=14):
     """A and W of rank 3 with zeros, some rows and columns of one component alone."""
     A, W = rng.gamma(1.0, size=(D, 3)) + 0.2, rng.gamma(1.0, size=(3, N)) + 0.2
     return A * (rng.random(A.shape) < full), W * (rng.random(W.shape) < full)
+
+
+def test_freedom_is_exact_for_three_and_at_least_what_pairs_allow_for_more():
+    rng = np.random.default_rng(5)
+    A, W = rng.gamma(0.4, size=(8, 3)), rng.gamma(1.0, size=(3, 30)) + 0.15
+    np.testing.assert_array_equal(freedom(A, W), region(Feasible.of(A, W)).angle)
+    assert (freedom(A, W) >= uniqueness(A, W).turns.max(axis=0) - 0.2).all()
+    four = rng.gamma(0.4, size=(9, 4)), rng.gamma(1.0, size=(4, 30)) + 0.15
+    np.testing.assert_array_equal(freedom(*four), uniqueness(*four).turns.max(axis=0))
+    # Components that span a plane only have no region.
+    flat = np.column_stack([A[:, :2], A[:, 0] + A[:, 1]])
+    assert np.isfinite(freedom(flat, W)).all()
 
 
 def test_a_column_that_is_proved_unique_has_no_region_and_both_happen():

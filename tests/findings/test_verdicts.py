@@ -11,7 +11,7 @@ from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.posterior import ModeDraws, Posterior
 from bnmf_core.findings import verdicts
-from bnmf_core.findings.components import ComponentFacts, _state
+from bnmf_core.findings.components import DETERMINED, ComponentFacts, _state
 
 ALL = np.ones(3)
 
@@ -102,11 +102,22 @@ def test_nothing_is_called_clear_before_masses_are_known():
 )
 def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned, grade, said):
     states = tuple(_state(*each) for each in zip(again, held, turned, strict=True))
-    found = verdicts.components(ComponentFacts(again, held, turned, states))
+    found = verdicts.components(ComponentFacts(again, held, turned, states, 0 * ALL))
     assert found.grade == grade and said in found.said
     known = not np.isnan(held).all()
-    later = verdicts.components(ComponentFacts(again, held, turned, states), weighing=True)
+    later = verdicts.components(ComponentFacts(again, held, turned, states, 0 * ALL), weighing=True)
     assert later.grade == (grade if known else verdicts.WAITING)
+
+
+def test_components_say_how_far_the_same_fit_lets_them_turn():
+    def said(free):
+        facts = ComponentFacts(ALL, ALL, 5 * ALL, (DETERMINED,) * len(free), np.array(free))
+        return verdicts.components(facts).said
+
+    assert "same AW turn component 2 by 11°." in said([4.9, 11.1, 0.0])
+    assert "same AW turn components 2 by 11° and 1 by 6°." in said([6.0, 11.1, 0.0])
+    assert "components 4 by 9°, 3 by 8° and 2 by 7°, and 1 more." in said([6.0, 7.0, 8.0, 9.0])
+    assert "same AW" not in said([0.0, 4.0, 0.0])
 
 
 def test_chains_within_modes_do_not_make_those_of_a_run_settled():

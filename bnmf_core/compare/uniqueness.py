@@ -97,13 +97,13 @@ def uniqueness_said(found: Uniqueness, called: Sequence[str]) -> str:
 
     >>> both = np.array([True, False])
     >>> uniqueness_said(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
-    'No other factorization with the same AW has another component 1. Component 2 can be mixed \
+    'Every factorization with the same AW has component 1 as it is. Component 2 can be mixed \
 with component 1 without any change of AW, and turns by up to 9°.'
     """
     said, unique = [], np.flatnonzero(found.columns)
     if unique.size:
         which = f"component{'s' * (unique.size > 1)} {listed([called[r] for r in unique.tolist()])}"
-        said.append(f"No other factorization with the same AW has another {which}.")
+        said.append(f"Every factorization with the same AW has {which} as it is.")
     turned, other = found.turns.max(axis=0), found.turns.argmax(axis=0)
     mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
     for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():

@@ -130,7 +130,26 @@ WORKS = {
     "Modeling, IEEE Transactions on Pattern Analysis and Machine Intelligence 37(2), 307–320, "
     "2015.",
 }
+# What the papers that have a number here are called elsewhere.
+AUTHORS = {
+    1: "Masood, Pan & Doshi-Velez 2016",
+    2: "Masood & Doshi-Velez 2016",
+    3: "Masood & Doshi-Velez 2019",
+    4: "Gonsior 2019",
+}
 _SHORT = {f"paper {number}": told for number, told in PAPERS.items()} | WORKS
+
+
+def by_authors(text: str) -> str:
+    """The text with authors and year in place of numbers of papers.
+
+    >>> by_authors("paper 4, §2.2; Masood, Pan & Doshi-Velez 2016 (paper 1), section 4.2")
+    'Gonsior 2019, §2.2; Masood, Pan & Doshi-Velez 2016, section 4.2'
+    """
+    for number, authors in AUTHORS.items():
+        text = text.replace(f"{authors} (paper {number})", authors)
+        text = re.sub(rf"\bpaper {number}\b", authors, text)
+    return text
 
 
 def cited(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.core import settings
 from bnmf_core.core.names import listed
-from bnmf_core.core.papers import cited
+from bnmf_core.core.papers import by_authors, cited
 from bnmf_core.findings.answer import Answer
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.posterior.places import problem_of
@@ -79,18 +79,21 @@ def methods(answer: Answer) -> str:
     held = f" {shares} of the observations were held out." * bool(holdout)
     made = listed(dict.fromkeys(run.version for run in comparison.runs if run.version))
     count, verdicts = answer.modes.count, chains.STAGE.perhaps(comparison)
+    best = float(comparison.members["error"].min())
     paragraphs = [
         f"The matrix {dataset.name} of {dataset.D:,} {dataset.feature_noun} and {dataset.N:,} "
         f"observations{missing} was approximated by non-negative matrix factorization, X ≈ A W, "
         f"with {comparison.rank} components{under}."
-        f"{held} The factorizations were {listed(runs)}.",
+        f"{_model_settings(comparison)}{held} The factorizations were {listed(runs)}. The best has "
+        f"a {comparison.measure_heading} of {comparison.measure_told(best)}.",
         f"Factorizations were compared by {_inside(distance.label)} between their matched "
         f"components ({distance.reference}), and grouped into modes by complete linkage: any two "
         f"factorizations that make a mode are at most {answer.modes.threshold:.3g}"
         f"{distance.unit_behind} apart. There {'is' if count == 1 else 'are'} {count} "
         f"mode{'s' * (count > 1)}.",
     ]
-    if answer.evidence is not None and not answer.evidence.problem:
+    weighed = int((answer.table["weighed"] > 0).sum()) if answer.evidence is not None else 0
+    if answer.evidence is not None and not answer.evidence.problem and weighed > 1:
         paragraphs[1] += f" Posterior masses were computed by annealed populations ({OF_MASS})."
         told.append(("Masses", OF_MASS))
     if verdicts is not None and verdicts.by_run:
@@ -102,7 +105,20 @@ def methods(answer: Answer) -> str:
         f"{platform.python_version()}, {packages()}."
     )
     in_full = cited("; ".join(short for _, short in told))
-    return "\n\n".join([*paragraphs, "\n".join(in_full)]) + "\n"
+    return by_authors("\n\n".join([*paragraphs, "\n".join(in_full)])) + "\n"
+
+
+def _model_settings(comparison: Comparison) -> str:
+    """The settings of every model, as the runs took them; "" without."""
+    found = {}
+    for run, particles in zip(comparison.runs, comparison.particles, strict=True):
+        values = particles.info.get("model_settings", run.spec.model_settings) or {}
+        numbers = {key: value for key, value in values.items() if isinstance(value, int | float)}
+        if numbers and run.spec.model in MODELS:
+            found[run.spec.model] = listed(f"{key} = {value:.4g}" for key, value in numbers.items())
+    return "".join(
+        f" Settings of “{MODELS[key].label}” were {said}." for key, said in found.items()
+    )
 
 
 def _inside(label: str) -> str:

@@ -28,7 +28,7 @@ READING = (
 def show(look: Lens, rows: np.ndarray, names: list[str], relevance: float) -> None:
     """A fold with a table, its downloads, and a question for a file of sets."""
     dataset = look.analysis.dataset
-    if dataset.image_shape is not None or not dataset.named:
+    if dataset.image_shape is not None or dataset.axis is not None or not dataset.named:
         return
     title = f"Lists of {plain(dataset.feature_noun)}, and enrichment"
     fold = st.expander(title, key="lists_fold", on_change="rerun")

@@ -54,10 +54,15 @@ def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
             plain(
                 f"With “{matched.entries[chosen]}” in place of component {names[r]}, the best "
                 f"{look.analysis.measure_heading} is {look.analysis.measure_told(told.best)} "
-                f"instead of {look.analysis.measure_told(own)}. Within {RISE:.0%} more error the "
-                f"others turn by up to: {listed(turns)}."
+                f"instead of {look.analysis.measure_told(own)}. Among the {told.within.size} found "
+                f"within {RISE:.0%} more error the others turn by: {listed(turns)}."
             )
         )
-        st.caption(plain(f"{told.converged} of {told.made} factorizations have converged."))
+        st.caption(
+            plain(
+                f"{told.converged} of {told.made} factorizations have converged. No start may have "
+                "led to others that turn them farther."
+            )
+        )
 
     by_hand.explore(work, f"Solve again with it, from {STARTS + 1} starts", "known", draw)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.core.papers import cited
+from bnmf_core.core.papers import by_authors, cited
 from bnmf_core.registry import ALGORITHMS, FOREIGN
 from bnmf_core.share.methods import _works, methods, references
 from bnmf_core.solvers.coordinate_descent import SOLVER as COORDINATES
@@ -22,7 +22,10 @@ def test_it_tells_data_runs_modes_and_versions(answer):
     assert f"with {comparison.rank} components" in text and f"numpy {version('numpy')}" in text
     for run in comparison.runs:
         assert f"seed {run.spec.seed})" in text
-        assert ALGORITHMS[run.spec.algorithm].reference in text
+        assert by_authors(ALGORITHMS[run.spec.algorithm].reference) in text
+    assert f"The best has a {comparison.measure_heading} of " in text and "paper " not in text
+    sigma = comparison.particles[0].info["model_settings"]["sigma"]
+    assert f"were sigma = {sigma:.4g}" in text
     assert ("Cichocki & Phan 2009" in text) == any(
         "restarts" in run.spec.algorithm for run in comparison.runs
     )
@@ -35,12 +38,11 @@ def test_it_tells_data_runs_modes_and_versions(answer):
 def test_every_work_that_it_names_stands_in_full(answer):
     text = methods(answer)
     body, works = text.rsplit("\n\n", 1)
-    assert works.splitlines() == cited(
-        "; ".join(
-            [*(short for _, short in references(answer)), "Neal 2001", "Vehtari & others 2021"]
-        )
-    )
-    assert set(cited(body)) == set(works.splitlines())
+    told = [*(short for _, short in references(answer)), "Neal 2001", "Vehtari & others 2021"]
+    assert works.splitlines() == [by_authors(work) for work in cited("; ".join(told))]
+    for work in works.splitlines():
+        short = work.split(": ")[0]
+        assert short in body or short.replace(" & ", " and ") in body
 
 
 def test_what_was_not_computed_is_not_told(answer, monkeypatch):

@@ -62,7 +62,7 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
     residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
     instead = "" if used == solver else f", as {solver} found none in five seconds"
     far = f"largest violation of the optimality conditions {residual:.1e}"
-    st.caption(plain(f"Weights by {used}{instead}; {far}"))
+    st.caption(plain(f"Solver of the weights: {used}{instead}; {far}"))
     return result
 
 

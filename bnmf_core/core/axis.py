@@ -18,11 +18,6 @@ class Axis:
     values: np.ndarray
     unit: str
 
-    @property
-    def title(self) -> str:
-        """What stands along it."""
-        return self.unit or "feature"
-
 
 def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.

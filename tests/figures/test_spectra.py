@@ -3,7 +3,7 @@
 import numpy as np
 
 from bnmf_core.core.axis import axis_of
-from bnmf_core.figures.spectra import spectra
+from bnmf_core.figures.spectra import spectra, weight_courses
 
 AXIS = axis_of([f"{x} nm" for x in range(480, 400, -10)])
 
@@ -20,3 +20,16 @@ def test_lines_are_components_that_sum_to_one_and_strangers_are_left_out():
     shown = [trace.name for trace in figure.data if trace.showlegend]
     assert shown == ["component 1", "component 2 (soil)", "component 3"]
     assert "&lt;2&gt;" in figure.data[1].hovertemplate
+
+
+def test_weights_are_lines_over_the_axis_of_observations_and_the_chosen_is_in_colour():
+    amounts = np.random.default_rng(1).random((3, 8))
+    figure = weight_courses(AXIS, amounts, ["", "dye <a>", ""], 1)
+    for trace, row in zip(figure.data, amounts, strict=True):
+        np.testing.assert_array_equal(trace.y, row)
+        assert list(trace.x) == AXIS.values.tolist()
+    assert [trace.opacity for trace in figure.data] == [0.5, 1.0, 0.5]
+    assert figure.data[1].name == "component 2 (dye &lt;a&gt;)"
+    assert figure.layout.xaxis.title.text == "nm" and figure.layout.xaxis.autorange == "reversed"
+    bare = axis_of([f"run {7 + 3 * n}" for n in range(8)])
+    assert weight_courses(bare, amounts).layout.xaxis.title.text == "observation"

@@ -19,6 +19,30 @@ class Axis:
     unit: str
 
 
+def interpolated(held: Axis, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Values between the places that an axis holds, on straight lines.
+
+    Parameters
+    ----------
+    held : of D' places, rising or falling. values : (D', C). places : (D,) within them.
+
+    Returns
+    -------
+    (D, C); NaN beside a value that is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.core.axis import Axis, interpolated
+    >>> interpolated(Axis(np.array([420, 410, 400]), "nm"), np.eye(3), np.array([405.0, 420.0]))
+    array([[0. , 0.5, 0.5],
+           [1. , 0. , 0. ]])
+    """
+    rising = np.argsort(held.values)
+    x = held.values[rising]
+    return np.stack([np.interp(places, x, column[rising]) for column in values.T], axis=1)
+
+
 def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.
 

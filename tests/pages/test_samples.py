@@ -259,3 +259,32 @@ def test_components_are_applied_to_samples_of_a_file(server, two):
     assert "1 of 3 new samples fit worse than 95 % of the analysed ones in mode 1 (new 2)" in said
     chart(app, "Fit of new samples")
     chart(app, "Weights and shares of 3 observations")
+
+
+@pytest.mark.parametrize("in_rows", [True, False])
+def test_spectra_of_a_file_on_another_grid_are_interpolated(server, in_rows):
+    A = np.column_stack([np.arange(12.0), np.arange(12.0)[::-1]]) + 1  # straight lines
+    W = np.random.default_rng(0).random((2, 9)) + 0.1
+    names = [f"{300 + 10 * d} nm" for d in range(12)]
+    data = Dataset.from_array(A @ W, features=names)
+    server.store.add_dataset(data)
+    (run_id,) = bring(server.store, data, [Foreign("fit", A, W)])
+    server.wait_analysis([run_id], "structure")
+    between = (A[1:] + A[:-1]) / 2 @ W[:, :3]
+    cells = [["name", "dye 1", "dye 2", "dye 3"]]
+    for d, row in enumerate(between.tolist()):
+        cells.append([f"{305 + 10 * d} nm", *map(repr, row)])
+    lines = map(",".join, zip(*cells, strict=True) if in_rows else cells)
+    app = opened(page("samples", runs=run_id), "apply_fold")
+    file = ("new.csv", "\n".join(lines).encode(), "text/csv")
+    app.file_uploader(key="apply_file").set_value(file).run()
+    assert not app.exception
+    assert "interpolated to 10 of 12 analysed places" in words(app)
+    app.checkbox(key="apply_leave_out").check().run()
+    services.place().wait(60)
+    app.run()
+    assert not app.exception and not app.error
+    chart(app, "Weights and shares of 3 observations")
+    said = "interpolated to 10 of 12 analysed places, from 11 of their own. Missing in new: 300 nm"
+    assert said in words(app)
+    assert "No new sample fits worse" in words(app)

@@ -9,6 +9,7 @@ import numpy as np
 # Fewer places make no axis.
 FEWEST = 8
 _PLACE = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\D.*)?")
+_PADDED = re.compile(r"0\d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,8 @@ def interpolated(held: Axis, values: np.ndarray, places: np.ndarray) -> np.ndarr
 def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.
 
-    None where they are not, and where they only count 1, 2, 3, …
+    None where they are not, where they only count 1, 2, 3, …, and of accession numbers: a word and
+    a number that begins with zeros.
 
     Examples
     --------
@@ -62,7 +64,8 @@ def axis_of(names: Sequence[str]) -> Axis | None:
     if any(one is None for one in found):
         return None
     parts = [one.groups(default="") for one in found if one is not None]
-    if len({(before, unit) for before, _, unit in parts}) > 1:
+    padded = any(before and not unit and _PADDED.match(number) for before, number, unit in parts)
+    if padded or len({(before, unit) for before, _, unit in parts}) > 1:
         return None
     values = np.array([float(number) for _, number, _ in parts])
     steps = np.diff(values)

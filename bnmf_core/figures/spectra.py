@@ -97,6 +97,14 @@ def weight_courses(
 
 def along(figure: go.Figure, axis: Axis, noun: str = "feature") -> None:
     """Put the axis below a figure, in the order of the data; a ``noun`` where it has no unit."""
-    order = "reversed" if axis.values[0] > axis.values[-1] else True
-    title = safe(axis.unit or noun, 24)
-    figure.update_xaxes(title=title, showgrid=False, zeroline=False, autorange=order)
+    figure.update_xaxes(**on_axis(axis, noun))
+
+
+def on_axis(axis: Axis, noun: str = "feature") -> dict[str, object]:
+    """The settings of :func:`along`, for an axis of a figure with several."""
+    return {
+        "title": {"text": safe(axis.unit or noun, 24)},
+        "showgrid": False,
+        "zeroline": False,
+        "autorange": "reversed" if axis.values[0] > axis.values[-1] else True,
+    }

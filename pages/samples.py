@@ -18,6 +18,7 @@ from pages.samples_parts import (
     changing,
     exposures,
     grouping,
+    over_axis,
     over_time,
     plane,
     texts,
@@ -63,6 +64,7 @@ view.chart(
     select=("points",),
     on_select=partial(focusing.sample_clicked, dataset.observations),
 )
+over_axis.show(look, found, called, chosen)
 observed.in_focus(look, rows, names, sample)
 if dataset.map_shape is not None:
     maps.show(look, rows, names, difference=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.alignment import matching
-from bnmf_core.compare.new_samples import NewSamples, apply_components, features_used
+from bnmf_core.compare.new_samples import NewSamples, apply_components, at_places, features_used
 from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.dataset import Dataset
 
@@ -32,7 +32,9 @@ class AppliedExploration(Exploration):
         """The other factorizations, the samples, and whether features are left out."""
         members = self.comparison.members.iloc[list(self.rows)]
         each = zip(members["run"].tolist(), members["particle"].tolist(), strict=True)
-        return {"of": list(each), "new": self.new.hash, "leave_out": self.leave_out}
+        asked = {"of": list(each), "new": self.new.hash, "leave_out": self.leave_out}
+        between = at_places(self.comparison.dataset, self.new) is not None
+        return asked | ({"interpolated": True} if between else {})
 
     @property
     def parts(self) -> list[range]:
@@ -70,6 +72,6 @@ class AppliedExploration(Exploration):
         misfit, usual = (
             np.concatenate([piece[name] for piece in every]) for name in ("misfit", "usual")
         )
-        said = features_used(self.comparison.dataset, self.new, self.leave_out).said
+        said = features_used(self.comparison.dataset, self.new, self.leave_out)[1].said
         measure = self.comparison.fit.loss.measure
         return NewSamples(W, sample_shares(A, W), misfit, usual, measure, said)

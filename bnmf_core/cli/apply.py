@@ -18,7 +18,7 @@ from bnmf_core.store import files
 
 def add_commands(commands: Commands) -> None:
     """Add ``apply``."""
-    words = "fit the components of a mode to new samples, features matched by name"
+    words = "fit a mode's components to new samples, features matched by name or along an axis"
     command = commands.add("apply", words, apply)
     command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
     arguments.add_data(command, "the new samples: a file, or the id of stored data")

@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.samples import sample_groups, sample_shares
+from bnmf_core.core.axis import interpolated
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.channels import named
-from bnmf_core.data.matching import SharedFeatures, shared_features
+from bnmf_core.data.matching import SharedFeatures, shared_features, spelling
 from bnmf_core.lazy import lazy
-from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.matrix import dense, stored
 from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.weights import weights_given
@@ -76,10 +77,11 @@ def apply_components(
 ) -> NewSamples:
     """Weights of new samples that make the loss smallest, each basis held fixed.
 
-    Features are matched by name; those that ``known`` lacks are ignored. The misfit of a sample is
-    what the loss shows of a matrix of that one column, as ‖x − Aw‖/‖x‖ for the squared error. For
-    the analysed samples components are refitted without them, a fifth at a time: components fit
-    the samples that they were fitted to better than any others.
+    Features are matched by name, along an axis by :func:`at_places`; those that ``known`` lacks are
+    ignored. The misfit of a sample is what the loss shows of a matrix of that one column, as
+    ‖x − Aw‖/‖x‖ for the squared error. For the analysed samples
+    components are refitted without them, a fifth at a time: components fit the samples that they
+    were fitted to better than any others.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ def apply_components(
     >>> apply_components(A, known, new, SQUARED_ERROR).W.round(6).tolist()
     [[[3.0, 5.0], [2.0, 0.0]]]
     """
-    shared = features_used(known, new, leave_out)
+    new, shared = features_used(known, new, leave_out)
     A = np.asarray(A, dtype=np.float64)
     kept = A[:, shared.first]
     new, known = _of_features(new, shared.second), _of_features(known, shared.first)
@@ -113,15 +115,69 @@ def apply_components(
     return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.said)
 
 
-def features_used(known: Dataset, new: Dataset, leave_out: bool) -> SharedFeatures:
-    """The features by which new samples are fitted; raises as :func:`apply_components` does."""
-    shared = shared_features(known, new)
+def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Dataset, SharedFeatures]:
+    """New samples, interpolated where they have to be, and the features by which they are fitted.
+
+    Raises as :func:`apply_components` does.
+    """
+    between = at_places(known, new)
+    shared = shared_features(known, new if between is None else between)
+    if between is not None:
+        _, _, lacking = shared.said.partition(".")
+        told = f"The new samples are interpolated to {between.D:,} of {known.D:,} analysed places"
+        said = f"{told}, from {new.D:,} of their own.{lacking}"
+        new, shared = between, dataclasses.replace(shared, said=said)
     if shared.only_first and not leave_out:
         raise DataError(
             f"{shared.said} Bring samples with all features, or allow that these are left out of "
             "the fit."
         )
-    return shared
+    return new, shared
+
+
+def at_places(known: Dataset, new: Dataset) -> Dataset | None:
+    """New samples on straight lines between their own places, at those of the analysed data.
+
+    Places outside of their range are left out. None where a name for each feature is there, and
+    where the features of either have no axis, or another unit.
+
+    Raises
+    ------
+    DataError
+        When all places are outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import Dataset
+    >>> from bnmf_core.compare.new_samples import at_places
+    >>> x = np.arange(400, 500, 10)
+    >>> known = Dataset.from_array(np.ones((10, 2)), features=[f"{nm} nm" for nm in x])
+    >>> new = Dataset.from_array(x[:, None] * [1.0, 2], features=[f"{nm + 5} nm" for nm in x])
+    >>> found = at_places(known, new)
+    >>> found.features[0], found.X[0].round(6).tolist()
+    ('410 nm', [405.0, 810.0])
+    """
+    wanted, held = known.axis, new.axis
+    if wanted is None or held is None or (wanted.unit and held.unit and wanted.unit != held.unit):
+        return None
+    if set(map(spelling, known.features)) <= set(map(spelling, new.features)):
+        return None
+    low, high = held.values.min(), held.values.max()
+    inside = np.flatnonzero((wanted.values >= low) & (wanted.values <= high))
+    if not inside.size:
+        first, last = wanted.values.min(), wanted.values.max()
+        raise DataError(
+            f"The new samples cover {low:g} to {high:g} {held.unit}".rstrip()
+            + f", the analysed ones {first:g} to {last:g}; they share none."
+        )
+    values = dense(new.X) if new.mask is None else np.where(new.mask, dense(new.X), np.nan)
+    return Dataset.from_array(
+        interpolated(held, values, wanted.values[inside]),
+        features=[known.features[d] for d in inside],
+        observations=new.observations,
+        name=new.name,
+    )
 
 
 def _of_features(data: Dataset, rows: np.ndarray) -> Dataset:

@@ -9,6 +9,7 @@ import numpy as np
 # Fewer places make no axis.
 FEWEST = 8
 _PLACE = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\D.*)?")
+_PADDED = re.compile(r"0\d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,16 +19,36 @@ class Axis:
     values: np.ndarray
     unit: str
 
-    @property
-    def title(self) -> str:
-        """What stands along it."""
-        return self.unit or "feature"
+
+def interpolated(held: Axis, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Values between the places that an axis holds, on straight lines.
+
+    Parameters
+    ----------
+    held : of D' places, rising or falling. values : (D', C). places : (D,) within them.
+
+    Returns
+    -------
+    (D, C); NaN beside a value that is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.core.axis import Axis, interpolated
+    >>> interpolated(Axis(np.array([420, 410, 400]), "nm"), np.eye(3), np.array([405.0, 420.0]))
+    array([[0. , 0.5, 0.5],
+           [1. , 0. , 0. ]])
+    """
+    rising = np.argsort(held.values)
+    x = held.values[rising]
+    return np.stack([np.interp(places, x, column[rising]) for column in values.T], axis=1)
 
 
 def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.
 
-    None where they are not, and where they only count 1, 2, 3, …
+    None where they are not, where they only count 1, 2, 3, …, and of accession numbers: a word and
+    a number that begins with zeros.
 
     Examples
     --------
@@ -43,7 +64,8 @@ def axis_of(names: Sequence[str]) -> Axis | None:
     if any(one is None for one in found):
         return None
     parts = [one.groups(default="") for one in found if one is not None]
-    if len({(before, unit) for before, _, unit in parts}) > 1:
+    padded = any(before and not unit and _PADDED.match(number) for before, number, unit in parts)
+    if padded or len({(before, unit) for before, _, unit in parts}) > 1:
         return None
     values = np.array([float(number) for _, number, _ in parts])
     steps = np.diff(values)

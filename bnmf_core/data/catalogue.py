@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.axis import axis_of
+from bnmf_core.core.axis import axis_of, interpolated
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_names
@@ -80,7 +80,8 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
     try:
         parts, reading = _read(source, filename)
         X: Any = parts["X"]
-        values = dense(X)
+        values, seen = dense(X), parts.get("mask")
+        values = values if seen is None else np.where(seen, values, np.nan)
         entries = list(parts.get("observations") or [""] * values.shape[1])
         features = bare_names(parts.get("features") or ())
         if not features and (places := _places(values, entries)):
@@ -90,8 +91,13 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
             features = _by_more_columns(source, filename, reading) or features
     except DataError as error:
         raise DataError(f"The catalogue {shown!r} cannot be read. {error}") from error
-    if not np.isfinite(values).all() or parts.get("mask") is not None:
-        raise DataError(f"The catalogue {shown!r} has empty cells; every entry must be a number.")
+    empty = np.argwhere(~np.isfinite(values))
+    if empty.size:
+        d, c = empty[0].tolist()
+        raise DataError(
+            f"The catalogue {shown!r} has empty cells, the first in row {features[d]!r}, column "
+            f"{entries[c] or str(c + 1)!r}; every entry must be a number."
+        )
     if values.size and values.min() < 0:
         raise DataError(f"The catalogue {shown!r} has negative entries; every entry must be ≥ 0.")
     return Catalogue(shown, features, tuple(clean_names(entries, "entry")), values)
@@ -132,6 +138,9 @@ def _by_more_columns(source: bytes | Path, filename: str, reading: Reading) -> t
 def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
     """The rows of a catalogue in the order of D features, matched by name and never by place.
 
+    Spectra are interpolated where the places of the data are others. A catalogue whose entries
+    stand in rows is turned: one of which no row is a feature, but columns are.
+
     Channels of substitutions are the same in every spelling. Other names are the same when they
     are equal, or else when they differ in upper and lower case only.
 
@@ -140,8 +149,37 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
     DataError
         When a feature is not in the catalogue, or a name stands for two of its rows; says how many
         match, and which do not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.data.catalogue import Catalogue, match_catalogue
+    >>> library = Catalogue("dyes", ("red", "blue"), ("300 nm", "310 nm"), np.eye(2))
+    >>> match_catalogue(library, ["300 nm", "310 nm"]).entries
+    ('red', 'blue')
     """
     names = tuple(features)
+    turned = replace(
+        catalogue,
+        features=catalogue.entries,
+        entries=catalogue.features,
+        values=catalogue.values.T,
+    )
+    if _suited(turned, names) <= _suited(catalogue, names):
+        return _matched(catalogue, names)
+    found = _matched(turned, names, "columns")
+    return replace(found, said=f"{found.said} Its entries stand in rows, so it was turned.")
+
+
+def _suited(catalogue: Catalogue, names: Sequence[str]) -> int:
+    """2 where a row of the catalogue has the name of a feature, 1 where both have an axis, or 0."""
+    if any({key(name) for name in names} & set(map(key, catalogue.features)) for key in KEYS):
+        return 2
+    return int(axis_of(names) is not None and axis_of(catalogue.features) is not None)
+
+
+def _matched(catalogue: Catalogue, names: tuple[str, ...], side: str = "rows") -> Matched:
+    """As :func:`match_catalogue` does, of a catalogue whose features stand on this side of it."""
     for key in KEYS:
         asked, held = [key(name) for name in names], [key(name) for name in catalogue.features]
         at = {name: d for d, name in enumerate(held)}
@@ -160,13 +198,13 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
     count = Counter(held)
     twice = [name for name, one in zip(names, asked, strict=True) if count[one] > 1]
     if twice:
-        raise DataError(f"The catalogue {catalogue.name!r} has rows of one name: {named(twice)}.")
+        raise DataError(f"The catalogue {catalogue.name!r} has {side} of one name: {named(twice)}.")
     if len(wanted) < len(names):
         raise DataError("Features of the data share a name in the catalogue; give each its own.")
     rows = [at[name] for name in asked]
     said = f"All {len(names):,} features are in the catalogue, matched by name."
     if unused:
-        said += f" {len(unused):,} of its rows are left out. {others}"
+        said += f" {len(unused):,} of its {side} are left out. {others}"
     return Matched(catalogue.name, catalogue.entries, catalogue.values[rows], said)
 
 
@@ -180,17 +218,18 @@ def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
             f"The data are along {data.unit}, the catalogue {catalogue.name!r} along {held.unit}; "
             "give both in one unit."
         )
-    rising = np.argsort(held.values)
-    x, y = held.values[rising], catalogue.values[rising]
-    if data.values.min() < x[0] or data.values.max() > x[-1]:
+    low, high = held.values.min(), held.values.max()
+    first, last = data.values.min(), data.values.max()
+    if first < low or last > high:
+        apart = last < low or first > high
         raise DataError(
-            f"The catalogue {catalogue.name!r} covers {x[0]:g} to {x[-1]:g} {held.unit}".rstrip()
-            + f", the data {data.values.min():g} to {data.values.max():g}; leave out the features "
-            "that it does not cover."
+            f"The catalogue {catalogue.name!r} covers {low:g} to {high:g} {held.unit}".rstrip()
+            + f", the data {first:g} to {last:g}; "
+            + ("they share none." if apart else "leave out the features that it does not cover.")
         )
-    at = np.column_stack([np.interp(data.values, x, column) for column in y.T])
+    at = interpolated(held, catalogue.values, data.values)
     said = (
         f"The {len(catalogue.entries):,} entries are interpolated at the {len(names):,} places of "
-        f"the data, from {x.size:,} of their own."
+        f"the data, from {held.values.size:,} of their own."
     )
     return Matched(catalogue.name, catalogue.entries, at, said)

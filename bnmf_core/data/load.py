@@ -121,6 +121,8 @@ def load_file(
 def load_alike(source: Source, filename: str, like: Dataset) -> Dataset:
     """A file with the features of other data: turned, where more of its other axis match by name.
 
+    Where as many match, features are places on an axis if those of the other data are.
+
     Raises
     ------
     DataError
@@ -134,7 +136,12 @@ def load_alike(source: Source, filename: str, like: Dataset) -> Dataset:
     with suppress(DataError):
         read.append(load_file(source, filename=filename, reading=turned))
     wanted = set(map(spelling, like.features))
-    return max(read, key=lambda data: len(wanted.intersection(map(spelling, data.features))))
+
+    def alike(data: Dataset) -> tuple[int, bool]:
+        along = like.axis is not None and data.axis is not None
+        return len(wanted.intersection(map(spelling, data.features))), along
+
+    return max(read, key=alike)
 
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:

@@ -1,4 +1,4 @@
-"""Bases as the data ask for them: images, bars, or a table of strong features."""
+"""Bases as the data ask for them: images, curves, bars, or a table of strong features."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from bnmf_core.compare.alignment import NO_COUNTERPART, without_counterpart
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.figures import gallery
+from bnmf_core.figures.spectra import spectra
 
 
 def picture(
@@ -38,6 +39,12 @@ def picture(
             A, dataset.image_shape, names, False, alone, row_width=width, called=called
         )
         return figure, note + "Each image is one part, on its own grey scale: bright is present."
+    if dataset.axis is not None:
+        figure = spectra(dataset.axis, A, names, called, alone=alone)
+        dashed = (
+            "" if len(names) == 1 else f" Dashed: all but {names[0]}, where they have a partner."
+        )
+        return figure, f"{order}Each component is divided by its sum.{dashed}"
     if dataset.D <= gallery.MOST_BARS:
         figure = gallery.basis_bars(
             A, dataset.features, names, alone=alone, called=called, bands=bands

@@ -13,6 +13,7 @@ from bnmf_core.figures.components import pictures
 from bnmf_core.figures.data import HEIGHT, block_means, in_digits
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.spectra import on_axis
 from bnmf_core.figures.style import INK, LINE, layout, picture_at, safe
 from bnmf_core.figures.substitutions import substitutions
 from bnmf_core.numerics.matrix import dense, only_yes_and_no, stored
@@ -43,15 +44,19 @@ def kind_of(dataset: Dataset) -> str:
         kind = WORDS
     elif dataset.named and only_yes_and_no(stored(dataset.X)):
         kind = TABLE
+    elif dataset.axis is not None:
+        kind = CURVES
     elif dataset.D > MOST_BARS:
-        kind = TABLE if axis_of(dataset) is None else CURVES
+        kind = TABLE if places_of(dataset) is None else CURVES
     else:
-        kind = TABLE if axis_of(dataset) is None and not _comparable(dataset) else BARS
+        kind = TABLE if places_of(dataset) is None and not _comparable(dataset) else BARS
     return kind
 
 
-def axis_of(dataset: Dataset) -> np.ndarray | None:
+def places_of(dataset: Dataset) -> np.ndarray | None:
     """(D,) places of features on an axis: the numbers in their names, or 1 to D without names."""
+    if dataset.axis is not None:
+        return dataset.axis.values
     if not dataset.named:
         return np.arange(1.0, dataset.D + 1)
     try:
@@ -176,7 +181,7 @@ def _profiles(
     first: int = 1,
 ) -> None:
     """Rows of curves or bars over one axis; the first has the y axis of this number."""
-    classes, places = substitutions(dataset.features), axis_of(dataset)
+    classes, places = substitutions(dataset.features), places_of(dataset)
     order = np.arange(dataset.D) if classes is None else classes.order
     values, bars = values_of(dataset, chosen)[order], kind_of(dataset) == BARS
     names = [safe(dataset.features[d], 40) for d in order]
@@ -223,19 +228,21 @@ def _profiles(
 def _ticks(dataset: Dataset) -> dict[str, object]:
     """The axis of features: names where they fit, groups of substitutions, or places."""
     classes, title = substitutions(dataset.features), safe(dataset.feature_noun, 24)
+    if dataset.axis is not None:
+        return on_axis(dataset.axis, dataset.feature_noun)
     if classes is not None:
         ticks: dict[str, object] = {
             "tickvals": [block.middle + 1 for block in classes.blocks],
             "ticktext": [safe(block.name) for block in classes.blocks],
         }
-    elif axis_of(dataset) is None and dataset.D <= MOST_TICKS:
+    elif places_of(dataset) is None and dataset.D <= MOST_TICKS:
         ticks = {
             "tickvals": list(range(1, dataset.D + 1)),
             "ticktext": [safe(name, 14) for name in dataset.features],
             "tickangle": -45,
         }
     else:
-        ticks = {"showticklabels": axis_of(dataset) is not None}
+        ticks = {"showticklabels": places_of(dataset) is not None}
     return {"title": {"text": title}, "showgrid": False, "zeroline": False, **ticks}
 
 

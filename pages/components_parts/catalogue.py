@@ -24,8 +24,8 @@ TITLE = "Compare with a catalogue"
 FORMAT = (
     "A table as COSMIC's, separated by tabs or commas: the first column names the features "
     "(“Type”), each other column is an entry. Rows are matched by name, in any order; channels of "
-    "substitutions in any spelling. Spectra are interpolated where wavelengths differ, and "
-    "compared by spectral angle."
+    "substitutions in any spelling. Entries may stand in rows, too. Spectra are "
+    "interpolated where wavelengths differ, and compared by spectral angle."
 )
 
 

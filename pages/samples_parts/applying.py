@@ -25,7 +25,8 @@ from pages.samples_parts.exposures import Bars
 MOST_MODES, FILE = 4, ""
 FORM = (
     "Two samples or more in the same unit and scale as the analysed data. Features are matched by "
-    "name, in any order and on either axis of the file."
+    "name, in any order and on either axis of the file. Spectra are interpolated where wavelengths "
+    "differ."
 )
 
 

@@ -12,6 +12,10 @@ from pages.samples_parts.grouping import Grouping
 
 # A reconstruction with this cosine similarity is a good one.
 WELL = 0.9
+GROUPED = (
+    "An observation stands in the group of the component with its largest share. In each group "
+    "larger shares come first."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +40,22 @@ def ask(dataset: Dataset, found: Grouping) -> Bars:
     )
     sorted_by = st.segmented_control(
         "Order",
-        ["Largest component", "Total"],
+        ["Largest component", "Total", "File order"],
         default="Largest component",
         required=True,
         key="samples_order",
-        help="Observations by the component with their largest share, the largest share first; or "
-        "by their total, the largest first.",
+        help="Observations by the component with their largest share, the largest share first; by "
+        "their total, the largest first; or as in the file.",
     )
     amounts = sample_amounts(found.A, found.W)
-    reading = (
-        "Observations stand from the largest total to the smallest."
-        if sorted_by == "Total"
-        else "An observation stands in the group of the component with its largest share. In each "
-        "group larger shares come first."
-    )
+    order, reading = {
+        "Total": (by_total(amounts), "Observations stand from the largest total to the smallest."),
+        "File order": (np.arange(dataset.N), "Observations stand in the order of the file."),
+    }.get(sorted_by, (found.order, GROUPED))
     what = "totals" if shown == "Totals" else "shares"
     return Bars(
         amounts if shown == "Totals" else None,
-        by_total(amounts) if sorted_by == "Total" else found.order,
+        order,
         f"{reading} Dark is much of a component; below are {what} of each observation."
         f"{_reconstructed(dataset, found)}",
     )

@@ -82,6 +82,20 @@ def test_a_catalogue_without_all_features_is_refused_by_name():
     )
 
 
+def test_a_catalogue_with_its_entries_in_rows_is_turned_and_a_name_in_rows_comes_first():
+    turned = Catalogue("dyes", ("red", "blue"), ("b", "A", "c"), np.arange(6).reshape(2, 3))
+    matched = match_catalogue(turned, ["a", "b"])
+    assert matched.entries == ("red", "blue") and matched.values.tolist() == [[1, 4], [0, 3]]
+    assert matched.said == (
+        "All 2 features are in the catalogue, matched by name. 1 of its columns are left out. Not "
+        "a feature of the data: c. Its entries stand in rows, so it was turned."
+    )
+    with pytest.raises(DataError, match="1 of 2 features are in the catalogue 'dyes'. Missing: d"):
+        match_catalogue(turned, ["a", "d"])
+    both = Catalogue("both", ("a", "b"), ("b", "a"), np.array([[1, 2], [3, 4]]))
+    assert match_catalogue(both, ["a", "b"]).values.tolist() == [[1, 2], [3, 4]]
+
+
 def test_a_name_of_two_rows_is_refused():
     catalogue = Catalogue("twice", (*NAMES, "aca>aaa"), ("a",), np.ones((97, 1)))
     with pytest.raises(DataError, match=r"rows of one name: a\[c>a\]a"):
@@ -94,7 +108,7 @@ def test_a_name_of_two_rows_is_refused():
         (b"", "'c.txt' cannot be read. The file is empty"),
         (b"hello", "Only one column"),
         (b"Type,a,b\nx,-1,2\ny,2,3\n", "negative"),
-        (b"Type,a,b\nx,,2\ny,2,3\n", "empty cells"),
+        (b"Type,a,b\nx,1,2\ny,2,\n", "empty cells, the first in row 'y', column 'b'; every"),
     ],
     ids=["empty", "words", "negative", "gap"],
 )

@@ -6,6 +6,7 @@ from scipy import optimize, sparse
 
 from bnmf_core.compare.new_samples import (
     apply_components,
+    at_places,
     fit_said,
     largest_said,
     new_samples_table,
@@ -101,6 +102,41 @@ def test_features_that_new_data_lack_are_refused_or_left_out_of_the_fit():
     np.testing.assert_allclose(found.W[0], W, atol=1e-8)
     parts = W * A.sum(axis=0)[:, None]  # of all features, so that shares can be compared
     np.testing.assert_allclose(found.shares[0], parts / parts.sum(axis=0), atol=1e-8)
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["rising", "falling"])
+def test_spectra_on_another_grid_are_interpolated_and_what_they_do_not_cover_is_lacking(turn):
+    x, grid = np.arange(300.0, 620.0, 4.0), np.arange(310.0, 606.0, 5.0)
+    peaks = np.array([360.0, 450.0, 540.0])
+    rng = np.random.default_rng(11)
+    A, at = (np.maximum(1 - np.abs(v[:, None] - peaks) / 60, 0) for v in (x, grid))
+    W = rng.gamma(1.0, 1.0, (R, M))
+    known = Dataset.from_array(A @ rng.gamma(1, 1, (R, N)), features=[f"{v:g} nm" for v in x])
+    names = [f"{v:g} nm" for v in grid]
+    new = Dataset.from_array((at @ W)[::turn], features=names[::turn], name="new")
+    with pytest.raises(DataError, match="interpolated to 74 of 80 analysed .* Missing in new: 300"):
+        apply_components(A[None], known, new, SQUARED_ERROR)
+    found = apply_components(A[None], known, new, SQUARED_ERROR, leave_out=True)
+    assert found.matched.startswith(
+        "The new samples are interpolated to 74 of 80 analysed places, from 60 of their own. "
+        "Missing in new: 300 nm, 304 nm"
+    )
+    # Corners and tops of the peaks are places of the new ones; between them all is straight.
+    np.testing.assert_allclose(found.W[0], W, atol=1e-8)
+    lines = at_places(known, new)
+    expected = [np.interp(x[3:77], grid, (at @ W)[:, n]) for n in range(M)]
+    np.testing.assert_allclose(lines.X, np.transpose(expected), atol=1e-12)
+    assert lines.features == known.features[3:77]
+
+
+def test_spectra_are_left_as_they_are_where_names_match_or_units_differ():
+    x = np.arange(400, 500, 10)
+    known = Dataset.from_array(np.ones((10, 2)), features=[f"{v} nm" for v in x])
+    for names in ([f"{v} NM" for v in x], [f"{v}.5 um" for v in x], [f"word {v % 7}a" for v in x]):
+        assert at_places(known, Dataset.from_array(np.ones((10, 2)), features=names)) is None
+    far = Dataset.from_array(np.ones((10, 2)), features=[f"{v + 300} nm" for v in x])
+    with pytest.raises(DataError, match="cover 700 to 790 nm, the analysed ones 400 to 490; they"):
+        at_places(known, far)
 
 
 def test_nothing_shared_and_other_numbers_of_nameless_features_are_refused():

@@ -29,6 +29,8 @@ def test_spectra_in_other_units_or_short_of_the_data_are_refused():
         match_catalogue(spectra_of(np.arange(0.3, 0.8, 0.01), " um"), features)
     with pytest.raises(DataError, match="covers 405 to 600, the data 400 to 490"):
         match_catalogue(spectra_of(np.arange(405.0, 601.0, 15.0)), features)
+    with pytest.raises(DataError, match="covers 700 to 890, the data 400 to 490; they share none."):
+        match_catalogue(spectra_of(np.arange(700.0, 900.0, 10.0)), features)
 
 
 def test_a_first_column_of_wavelengths_names_the_rows_with_the_unit_of_its_heading():
@@ -41,3 +43,21 @@ def test_a_first_column_of_wavelengths_names_the_rows_with_the_unit_of_its_headi
     # Rows that go up and down are entries like others.
     shuffled = "\n".join(["a,b,c", *rows[::2], *rows[1::2]])
     assert read_catalogue(shuffled.encode(), "lib.csv").entries == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("unit", [" nm", ""])
+def test_spectra_in_rows_of_a_file_are_turned_whether_places_are_the_same_or_others(unit):
+    places = np.arange(300.0, 620.0, 4.0)
+    values = spectra_of(places).values
+    head = ",".join(["name", *(f"{x:g}{unit}" for x in places)])
+    rows = [
+        ",".join([name, *map(repr, column.tolist())])
+        for name, column in zip(("soil", "tree"), values.T, strict=True)
+    ]
+    library = read_catalogue("\n".join([head, *rows]).encode(), "lib.csv")
+    same = match_catalogue(library, [f"{x:g}{unit}" for x in places])
+    assert same.entries == ("soil", "tree") and same.said.endswith("in rows, so it was turned.")
+    np.testing.assert_allclose(same.values, values)
+    between = match_catalogue(library, [f"{x:g}{unit}" for x in places[:-1] + 2])
+    np.testing.assert_allclose(between.values, (values[:-1] + values[1:]) / 2)
+    assert "interpolated at the 79 places" in between.said and "turned" in between.said

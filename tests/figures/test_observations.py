@@ -97,6 +97,26 @@ def test_curves_and_bars_are_the_entries_on_their_axis():
     ]
 
 
+@pytest.mark.parametrize("turn", [1, -1], ids=["rising", "falling"])
+def test_few_places_of_a_spectrum_are_curves_over_their_unit(turn):
+    names = [f"{nm} nm" for nm in range(300, 620, 4)][::turn]
+    data = Dataset.from_array(RNG.random((80, 9)), features=names)
+    assert seen.kind_of(data) == seen.CURVES
+    figure = seen.sample_profiles(data, np.array([1, 4]))
+    assert figure.layout.title.text == "Observations as curves"
+    axis = figure.layout.xaxis
+    assert (axis.title.text, axis.autorange) == ("nm", True if turn == 1 else "reversed")
+    for trace, n in zip(figure.data, (1, 4), strict=True):
+        assert trace.type == "scatter" and list(trace.x) == list(range(300, 620, 4))[::turn]
+        np.testing.assert_array_equal(trace.y, data.X[:, n])
+
+
+def test_accession_numbers_are_no_axis():
+    names = [f"ENSG{3 + 7 * d:011d}" for d in range(150)]
+    data = Dataset.from_array(RNG.random((150, 9)), features=names)
+    assert data.axis is None and seen.kind_of(data) == seen.TABLE
+
+
 def test_mutation_types_stand_by_substitution_and_keep_their_counts():
     data = KINDS[seen.BARS]
     (bars,) = seen.sample_profiles(data, np.array([4])).data

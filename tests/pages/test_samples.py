@@ -136,6 +136,35 @@ def test_bars_show_totals_from_the_largest_on(two):
     assert heights.max() == pytest.approx(1.1 * np.linspace(2, 1, 6).sum(), rel=1e-4)
 
 
+def test_the_order_of_the_file_is_kept_where_it_is_asked_for(two):
+    app = page("samples", runs=two)
+    app.segmented_control(key="samples_order").set_value("File order").run()
+    assert not app.exception and not app.error
+    strips = chart(app, "Weights")
+    bars = [trace for trace in strips["data"] if trace["type"] == "bar"]
+    assert values(bars[0]["customdata"]) == list(range(9))
+    assert "Observations stand in the order of the file." in words(app)
+    assert "courses_fold" not in app.session_state
+
+
+def test_weights_of_observations_at_times_are_lines_over_these(server):
+    times = np.arange(0, 45, 5)
+    A, W = np.eye(4, 2) + 0.1, np.stack([np.exp(-times / 9), 1 - np.exp(-times / 9)])
+    data = Dataset.from_array(A @ W, observations=[f"{time} min" for time in times])
+    server.store.add_dataset(data)
+    (run_id,) = bring(server.store, data, [Foreign("fit", A, W)])
+    server.wait_analysis([run_id], "structure")
+    app = opened(page("samples", runs=run_id), "courses_fold")
+    assert not app.exception and not app.error
+    assert "Weights along min" in [one.label for one in app.expander]
+    spec = chart(app, "Weights along the axis of the observations")
+    assert spec["layout"]["xaxis"]["title"]["text"] == "min"
+    lines = np.array([values(trace["y"]) for trace in spec["data"]])
+    assert {tuple(values(trace["x"])) for trace in spec["data"]} == {tuple(times)}
+    expected = W * A.sum(axis=0)[:, None]
+    np.testing.assert_allclose(np.sort(lines, axis=0), np.sort(expected, axis=0), rtol=1e-5)
+
+
 def test_shares_by_class_are_those_of_the_weights(two):
     app = page("samples", runs=two, threshold="1", component="2")
     app.session_state["usages_fold"] = True
@@ -230,3 +259,32 @@ def test_components_are_applied_to_samples_of_a_file(server, two):
     assert "1 of 3 new samples fit worse than 95 % of the analysed ones in mode 1 (new 2)" in said
     chart(app, "Fit of new samples")
     chart(app, "Weights and shares of 3 observations")
+
+
+@pytest.mark.parametrize("in_rows", [True, False])
+def test_spectra_of_a_file_on_another_grid_are_interpolated(server, in_rows):
+    A = np.column_stack([np.arange(12.0), np.arange(12.0)[::-1]]) + 1  # straight lines
+    W = np.random.default_rng(0).random((2, 9)) + 0.1
+    names = [f"{300 + 10 * d} nm" for d in range(12)]
+    data = Dataset.from_array(A @ W, features=names)
+    server.store.add_dataset(data)
+    (run_id,) = bring(server.store, data, [Foreign("fit", A, W)])
+    server.wait_analysis([run_id], "structure")
+    between = (A[1:] + A[:-1]) / 2 @ W[:, :3]
+    cells = [["name", "dye 1", "dye 2", "dye 3"]]
+    for d, row in enumerate(between.tolist()):
+        cells.append([f"{305 + 10 * d} nm", *map(repr, row)])
+    lines = map(",".join, zip(*cells, strict=True) if in_rows else cells)
+    app = opened(page("samples", runs=run_id), "apply_fold")
+    file = ("new.csv", "\n".join(lines).encode(), "text/csv")
+    app.file_uploader(key="apply_file").set_value(file).run()
+    assert not app.exception
+    assert "interpolated to 10 of 12 analysed places" in words(app)
+    app.checkbox(key="apply_leave_out").check().run()
+    services.place().wait(60)
+    app.run()
+    assert not app.exception and not app.error
+    chart(app, "Weights and shares of 3 observations")
+    said = "interpolated to 10 of 12 analysed places, from 11 of their own. Missing in new: 300 nm"
+    assert said in words(app)
+    assert "No new sample fits worse" in words(app)

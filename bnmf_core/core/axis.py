@@ -47,8 +47,8 @@ def interpolated(held: Axis, values: np.ndarray, places: np.ndarray) -> np.ndarr
 def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.
 
-    None where they are not, where they only count 1, 2, 3, …, and of accession numbers: a word and
-    a number that begins with zeros.
+    None where they are not, where they only count 1, 2, 3, … without a unit after a space, and of
+    accession numbers: a word and a number that begins with zeros.
 
     Examples
     --------
@@ -71,6 +71,8 @@ def axis_of(names: Sequence[str]) -> Axis | None:
     steps = np.diff(values)
     if not np.isfinite(values).all() or not ((steps > 0).all() or (steps < 0).all()):
         return None
-    if np.array_equal(np.abs(steps), np.ones(steps.size)) and values.min() in (0, 1):
-        return None
-    return Axis(values, parts[0][2].strip(" ()[]"))
+    unit = parts[0][2].strip(" ()[]")
+    counted = np.array_equal(np.abs(steps), np.ones(steps.size)) and values.min() in (0, 1)
+    # "0 min" is a place, "1_at" a name.
+    named = not unit or names[0].strip().endswith(parts[0][1] + parts[0][2])
+    return None if counted and named else Axis(values, unit)

@@ -19,6 +19,7 @@ def assert_place(value, name):
         ([f"{x}.5 (cm-1)" for x in range(4000, 3200, -100)], "cm-1"),
         ([f"X{x}" for x in range(400, 480, 10)], ""),
         ([f"{x}e-7" for x in range(1, 10)], ""),
+        ([f"X{x} min" for x in range(9)], "min"),
     ],
 )
 def test_numbers_with_one_unit_in_their_order_are_places(names, unit):
@@ -32,6 +33,7 @@ def test_numbers_with_one_unit_in_their_order_are_places(names, unit):
     [
         [f"feature {d}" for d in range(1, 20)],
         [str(d) for d in range(20)],
+        [f"{d}_at" for d in range(1, 20)],
         ["400", "410", "405", "420", "430", "440", "450", "460"],
         ["400 nm", "410 nm", "420 cm", *[f"{x} nm" for x in range(430, 500, 10)]],
         [f"gene{chr(97 + d)}" for d in range(9)],

@@ -13,7 +13,7 @@ from bnmf_core import JobRunner, RunSpec, RunStore, boolean_tiles, laurberg
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from pages.frame import declared
 from pages.lessons_parts.registry import LESSONS
-from tests.browser.conftest import running_server, settle
+from tests.browser.conftest import AT_REST, running_server, settle, until
 from tests.pages.conftest import labelled_data
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -141,7 +141,9 @@ def test_everything_that_can_be_used_has_a_name(page):
 
 
 def test_tab_reaches_everything_and_is_seen_where_it_is(page):
-    settle(page)  # a table draws its canvas anew after its fold has opened
+    # A table draws its canvas anew after its fold has opened, and later on a busy machine.
+    until(page, AT_REST)
+    settle(page, 1500)
     count = page.evaluate("audit.begin()")
     for _ in range(count + 60):
         page.keyboard.press("Tab")
@@ -181,6 +183,7 @@ def test_words_stand_out_from_their_ground(page, scheme):
 
 def test_on_paper_it_is_dark_on_white_and_nothing_is_cut_or_pressed(page):
     page.emulate_media(color_scheme="dark")  # as it is by now, unless this test runs alone
+    until(page, AT_REST)  # what is drawn anew is faint for a moment
     settle(page, 100)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme="dark")

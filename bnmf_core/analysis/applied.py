@@ -8,7 +8,7 @@ import numpy as np
 
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.alignment import matching
-from bnmf_core.compare.new_samples import NewSamples, apply_components, at_places, features_used
+from bnmf_core.compare.new_samples import NewSamples, apply_components, features_used
 from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.dataset import Dataset
 
@@ -32,9 +32,7 @@ class AppliedExploration(Exploration):
         """The other factorizations, the samples, and whether features are left out."""
         members = self.comparison.members.iloc[list(self.rows)]
         each = zip(members["run"].tolist(), members["particle"].tolist(), strict=True)
-        asked = {"of": list(each), "new": self.new.hash, "leave_out": self.leave_out}
-        between = at_places(self.comparison.dataset, self.new) is not None
-        return asked | ({"interpolated": True} if between else {})
+        return {"of": list(each), "new": self.new.hash, "leave_out": self.leave_out}
 
     @property
     def parts(self) -> list[range]:

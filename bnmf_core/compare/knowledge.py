@@ -142,9 +142,9 @@ def smallest_simplex(feasible: Feasible) -> np.ndarray | None:
     The sides of a triangle touch the data, so that three directions say which it is; None where
     none was found.
     """
-    if feasible.R == 2:
-        return feasible.hull
     hull = feasible.hull
+    if feasible.R == 2:
+        return hull
 
     def corners(turned: np.ndarray) -> np.ndarray:
         """(k, 3, 2) of triangles with sides of normals at these angles (k, 3)."""

@@ -327,14 +327,19 @@ def check(one: Foreign) -> None:
             )
 
 
+def inner_products(A: np.ndarray, W: np.ndarray, dataset: Dataset) -> tuple[float, float]:
+    """⟨X, AW⟩ and ‖AW‖² over the seen entries; A (D, R), W (R, N)."""
+    if dataset.mask is not None:
+        product = np.where(dataset.mask, A @ W, 0.0)
+        return float((product * dense(dataset.X)).sum()), float((product**2).sum())
+    inner = float(np.einsum("dr,rd->", A, np.asarray(W @ dataset.X.T)))
+    return inner, float(np.einsum("rs,rs->", A.T @ A, W @ W.T))
+
+
 def _scaled(one: Foreign, dataset: Dataset) -> Foreign:
     """The factorization; W by one number, where that brings A W nearer to X."""
     A, W = one.A, one.W
-    inner = float(np.einsum("dr,rd->", A, np.asarray(W @ dataset.X.T)))
-    squared = float(np.einsum("rs,rs->", A.T @ A, W @ W.T))
-    if dataset.mask is not None:
-        product = np.where(dataset.mask, A @ W, 0.0)
-        inner, squared = float((product * dense(dataset.X)).sum()), float((product**2).sum())
+    inner, squared = inner_products(A, W, dataset)
     if squared <= 0 or inner <= 0:
         raise DataError(f"A W of {one.name!r} has nothing in common with the data.")
     scale = inner / squared

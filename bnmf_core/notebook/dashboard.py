@@ -16,7 +16,7 @@ from scipy import sparse
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.particles import Particles
-from bnmf_core.data.foreign import Foreign, check
+from bnmf_core.data.foreign import Foreign, check, inner_products
 from bnmf_core.notebook import server
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.runs.foreign import as_runs, keep
@@ -212,9 +212,8 @@ def _worse_than_means(found: Foreign, dataset: Dataset) -> bool:
     means = np.asarray(dataset.X.sum(axis=1)).ravel() / np.maximum(seen, 1)
     errors = []
     for A, W in ((found.A, found.W), (means[:, None], np.ones((1, dataset.N)))):
-        product = A @ W if dataset.mask is None else (A @ W) * dataset.mask
-        inner = float((dataset.X * product).sum())
-        errors.append(-(inner**2) / max(float((product**2).sum()), 1e-300))
+        inner, squared = inner_products(A, W, dataset)
+        errors.append(-(inner**2) / max(squared, 1e-300))
     return errors[0] > errors[1]
 
 

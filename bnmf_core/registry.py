@@ -19,7 +19,7 @@ from bnmf_core.explorers import (
     svgd,
 )
 from bnmf_core.likelihoods import MODELS
-from bnmf_core.samplers import gibbs, hmc, langevin, metropolis, mode_jumps, tempered_smc
+from bnmf_core.samplers import gibbs_on_blocks, hmc, langevin, metropolis, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -30,7 +30,7 @@ ALGORITHMS = Registry(
         nndsvdar.ALGORITHM,
         single_mode.ALGORITHM,
         all_modes.ALGORITHM,
-        gibbs.ALGORITHM,
+        gibbs_on_blocks.ALGORITHM,
         hmc.ALGORITHM,
         tempered_smc.ALGORITHM,
         mode_jumps.ALGORITHM,

@@ -67,6 +67,19 @@ def unshared(state: StateT) -> StateT:
 
 
 @dataclass(frozen=True)
+class Scores:
+    """What an algorithm knows of its states: loss, log joint and shown measure, (m,) each."""
+
+    loss: np.ndarray
+    log_joint: np.ndarray
+    error: np.ndarray
+
+    def first(self, count: int) -> "Scores":
+        """Those of the first states."""
+        return Scores(self.loss[:count], self.log_joint[:count], self.error[:count])
+
+
+@dataclass(frozen=True)
 class Batch:
     """New states from one step: A (m, D, R), W (m, R, N), m ≥ 0, in order of their number.
 
@@ -82,6 +95,7 @@ class Batch:
     ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made, kept
     or not, told once with its last states; their size does not depend on how much that was.
     ``note``: a sentence that is told with the run's result, once however many shards say it.
+    ``scores``: what is known of the states already; None: it is computed from A, W and X.
     """
 
     A: np.ndarray
@@ -94,6 +108,7 @@ class Batch:
     log_evidence: float | None = None
     note: str = ""
     totals: Mapping[str, np.ndarray] = field(default_factory=dict)
+    scores: Scores | None = None
 
     @classmethod
     def empty(cls, problem: Problem, ended: str = "") -> "Batch":
@@ -127,6 +142,20 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class OnBlocks:
+    """What takes the place of an algorithm's parts where X is in blocks, each as of Algorithm."""
+
+    State: type[Any]
+    init: Callable[[Problem, Any, Shard, np.random.Generator], Any]
+    step: Callable[[Problem, Any, Any, np.random.Generator], tuple[Any, Batch]]
+    work: Callable[[Problem, Any], float]
+    fraction: Callable[[Any, Any], float]
+    check: Callable[[Problem, Any], None]
+    # One pass over X serves all particles.
+    shard_sizes: Callable[[Any, int], list[int]] = lambda settings, particles: [particles]
+
+
+@dataclass(frozen=True)
 class Algorithm(Generic[SettingsT, StateT]):
     """A way to make factorizations: two pure functions and their declared settings.
 
@@ -152,6 +181,8 @@ class Algorithm(Generic[SettingsT, StateT]):
     check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
         asked before the run is queued, of a problem whose open model settings are still open.
         None: nothing to ask.
+    on_blocks : the same algorithm over data larger than memory, see :mod:`bnmf_core.blocks`; None
+        where all of X has to be in memory.
     """
 
     key: str
@@ -172,6 +203,7 @@ class Algorithm(Generic[SettingsT, StateT]):
     caveat: str = ""
     symbol: str = "circle"
     works: Callable[[Problem, SettingsT], str] | None = None
+    on_blocks: OnBlocks | None = None
 
     @property
     def exact(self) -> bool:

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Required, TypedDict
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 import numpy as np
 
@@ -24,8 +24,18 @@ from bnmf_core.core.checked import (
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.names import clean_name
 from bnmf_core.core.texts import Texts
+from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
+
+if TYPE_CHECKING:  # blocks are made of datasets
+    from pathlib import Path
+
+    from bnmf_core.blocks import whole as blocks_of
+    from bnmf_core.blocks.source import Source
+    from bnmf_core.blocks.whole import Whole
+else:
+    blocks_of = lazy("bnmf_core.blocks.whole")
 
 # Of the name for features, which stands in sentences and headings.
 LONGEST_NOUN = 24
@@ -83,6 +93,8 @@ class Dataset:
     source : origin and licence in a sentence.
     truth : exact factorizations that are known, for generated data.
     texts : the N texts that X was counted from; None where they are not kept.
+    whole : all observations, where they are in blocks outside memory and X is a sample of them;
+        see :meth:`from_blocks`.
 
     Examples
     --------
@@ -109,6 +121,7 @@ class Dataset:
     map_shape: tuple[int, int] | None = None
     descriptions: Mapping[str, np.ndarray] = field(default_factory=dict)
     texts: Texts | None = None
+    whole: "Whole | None" = None
 
     def __post_init__(self) -> None:
         """Store a sparse X by columns: compiled loops read it so, and would leave its memory."""
@@ -182,6 +195,39 @@ class Dataset:
             features_are=clean_name(features_are, LONGEST_NOUN),
             texts=None if texts is None else Texts.of(texts),
         )
+
+    @classmethod
+    def from_blocks(cls, source: "Source | str | Path", **described: Any) -> "Dataset":
+        """A dataset larger than memory: X holds a sample, and runs read all of it in blocks.
+
+        Parameters
+        ----------
+        source : path of an NPY file, a CSR matrix of scipy, an H5AD file, a Zarr folder or a
+            Parquet table, or a :class:`~bnmf_core.blocks.source.Source`, such as that of a
+            dask array. It is read where it lies.
+        observations : whether they are in the "rows" of the store (the default) or its "columns".
+        sample : how many observations are held in memory, drawn at random by ``seed``.
+        labels : name → (N,) labels of all observations.
+        described : name, features, unit, features_are, … as of :meth:`from_array`.
+
+        Raises
+        ------
+        DataError
+            In a sentence, when the store cannot be read or holds what no X may.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from bnmf_core import Dataset, RunSpec, run
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(f"{folder}/X.npy", np.random.default_rng(0).random((2000, 6)))
+        ...     data = Dataset.from_blocks(f"{folder}/X.npy", sample=500)
+        ...     particles = run(data, RunSpec("random_restarts", rank=2, particles=3))
+        >>> particles.A.shape, particles.W.shape
+        ((3, 6, 2), (3, 2, 500))
+        """
+        return blocks_of.in_blocks(source, **described)
 
     @property
     def D(self) -> int:
@@ -310,6 +356,7 @@ class Dataset:
             [(key, self.labels[key].tolist()) for key in sorted(self.labels)],
             [truth.name for truth in self.truth],
             *((list(self.texts),) if self.texts is not None else ()),
+            *((self.whole.key,) if self.whole is not None else ()),
         )
         digest.update(repr(words).encode())
         if not is_sparse(self.X):  # as it lies in memory, a block at a time
@@ -331,6 +378,8 @@ class Dataset:
     def __repr__(self) -> str:
         kind = "sparse, " if self.is_sparse else ""
         size = f"{self.D:,} {self.feature_noun} × {self.N:,} observations"
+        if self.whole is not None:
+            size += f", a sample of {self.whole.N:,} in {self.whole.count:,} blocks"
         return f"<Dataset {self.name!r}: {kind}{size}>"
 
     def _repr_html_(self) -> str:
@@ -401,4 +450,5 @@ class Dataset:
             truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
             map_shape=self.map_shape if np.array_equal(index, np.arange(self.N)) else None,
             texts=None if self.texts is None else self.texts.chosen(index),
+            whole=None,
         )

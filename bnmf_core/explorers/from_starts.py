@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
+from bnmf_core.blocks import descent
+from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, OnBlocks, Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.model import Capability, Support
@@ -129,7 +130,7 @@ def explorer(
     starts: Callable[[Problem, SettingsT, Shard], tuple[np.ndarray, np.ndarray]],
     Settings: type[SettingsT],
     check: Callable[[Problem, SettingsT], None] | None = None,
-    **described: str,
+    **described: Any,
 ) -> Algorithm[SettingsT, Solution]:
     """The algorithm that solves from ``starts(problem, settings, shard)``.
 
@@ -168,7 +169,52 @@ def explorer(
         work=work,
         fraction=fraction,
         needs=Needs.of(supports=ANY_SCALE),
+        on_blocks=_on_blocks(starts, checking),
         **described,
+    )
+
+
+def _on_blocks(
+    starts: Callable[[Problem, SettingsT, Shard], tuple[np.ndarray, np.ndarray]],
+    checked: Callable[[Problem, SettingsT], None],
+) -> OnBlocks:
+    """The same starts, on a sample of the observations, and then passes over all of them."""
+
+    def init(
+        problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
+    ) -> descent.State:
+        solver = solver_of(problem, settings)
+        return descent.begin(problem, starts, settings, shard, solver, stopping_of(settings))
+
+    def checking(problem: Problem, settings: SettingsT) -> None:
+        checked(problem, settings)
+        if settings.objective == POSTERIOR:
+            raise SettingsError(
+                "Factorizations of maximum posterior density need all of X in memory; choose "
+                f"“{LIKELIHOOD}”."
+            )
+        descent.check(problem)
+
+    return OnBlocks(
+        State=descent.State,
+        init=init,
+        step=lambda problem, state, settings, rng: descent.step(
+            problem, state, stopping_of(settings)
+        ),
+        check=checking,
+        work=lambda problem, settings: work(problem, settings) + descent.work(problem),
+        fraction=lambda state, settings: descent.fraction(state),
+    )
+
+
+def stopping_of(settings: SolverSettings) -> Stopping:
+    """When a factorization is settled."""
+    return Stopping(
+        settings.max_iterations,
+        settings.tolerance,
+        settings.good_enough,
+        settings.movement,
+        settings.kkt,
     )
 
 
@@ -216,13 +262,7 @@ def step(
     problem: Problem, state: Solution, settings: SolverSettings, rng: np.random.Generator
 ) -> tuple[Solution, Batch]:
     """Iterate the block; hand over those that have settled, in the order of their numbers."""
-    stopping = Stopping(
-        settings.max_iterations,
-        settings.tolerance,
-        settings.good_enough,
-        settings.movement,
-        settings.kkt,
-    )
+    stopping = stopping_of(settings)
     state = solver_of(problem, settings).advance(problem, state, stopping)
     waiting = 0 if state.approaching else int(np.argmax([*state.active, True]))
     if not waiting:

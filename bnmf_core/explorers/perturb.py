@@ -12,7 +12,7 @@ its log-likelihood of −22.0 is what clipping gives; without it, it would be �
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -90,7 +90,7 @@ def explorer(
     start: Callable[[Problem, SettingsT, np.random.Generator], tuple[np.ndarray, np.ndarray]],
     Settings: type[SettingsT],
     check: Callable[[Problem, SettingsT], None],
-    **described: str,
+    **described: Any,
 ) -> Algorithm[SettingsT, State]:
     """The algorithm that perturbs and factors from ``start(problem, settings, rng) → (A, W)``.
 

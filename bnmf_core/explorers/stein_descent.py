@@ -171,7 +171,7 @@ def explorer(
     follow_lengths: bool,
     passes: float,
     beside: tuple[Capability, ...] = (),
-    **described: str,
+    **described: Any,
 ) -> Algorithm[SettingsT, State]:
     """The algorithm that moves particles from ``starts`` along ``direction``.
 

@@ -8,15 +8,17 @@ the loop (:func:`drive`) saves what comes back, reports, and hands out the next 
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from bnmf_core.blocks.passes import Cancel, Passes
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import RunError
+from bnmf_core.core.errors import Cancelled, RunError
 from bnmf_core.core.names import listed
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.settings import declarations
@@ -31,13 +33,6 @@ from bnmf_core.store.chunks import Chunk, assemble
 WORKERS = worker_count()
 # Settings that say how much is begun before the first result is there, and the least they can be.
 SHARE_A_BUDGET = {"block": 1, "chains": 1, "warm_up": 0}
-
-
-class Cancel(Protocol):
-    """Anything with ``is_set()``, such as a ``threading.Event``."""
-
-    def is_set(self) -> bool:
-        """Whether the run shall stop."""
 
 
 class Sink(Protocol):
@@ -196,7 +191,7 @@ def drive(
         When a step fails, or every shard has failed without a particle; what was saved before
         is kept.
     """
-    began = time.perf_counter()
+    began, tell = time.perf_counter(), on_progress or (lambda progress: None)
     latest: Latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
     at_start = _fraction(plan, latest)
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
@@ -223,8 +218,14 @@ def drive(
             if not running:
                 break
             finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            if stage := getattr(executor, "stage", ""):  # of a step that is under way
+                so_far = began, seconds_before, busy_before + busy
+                tell(replace(_progress(plan, latest, at_start, *so_far), stage=stage))
             for future in finished:
                 shard = running.pop(future)
+                if isinstance(future.exception(), Cancelled):  # nothing of that step is kept
+                    cancelled = True
+                    continue
                 (checkpoint, chunk), worked = future.result()
                 busy += worked
                 seconds = seconds_before + time.perf_counter() - began
@@ -240,20 +241,34 @@ def drive(
                     # chains with a budget get the same share of it each.
                     last = not alone and len(waiting) + len(running) + 1 < 2 * at_once
                     waiting.insert(len(waiting) if shared or last else 0, shard)
-                if on_progress is not None:
-                    on_progress(
-                        _progress(plan, latest, at_start, began, seconds_before, busy_before + busy)
-                    )
+                so_far = began, seconds_before, busy_before + busy
+                tell(_progress(plan, latest, at_start, *so_far))
     finally:
         for future in running:  # some are left only when a step has failed
             future.cancel()
+    seconds = seconds_before + time.perf_counter() - began
+    return _outcome(plan, latest, cancelled, seconds, busy)
+
+
+def _outcome(plan: Plan, latest: Latest, cancelled: bool, seconds: float, busy: float) -> Outcome:
     whole = all(_finished(shard, latest[shard]) for shard in plan.shards)
     reason = "complete" if whole else "cancelled" if cancelled else "budget"
     failed = _failed_chains(latest)
     if reason != "cancelled" and not any(c.produced for c in latest.values() if c is not None):
         raise RunError(failed[0]["reason"] if whole else _used_up(plan))
-    seconds = seconds_before + time.perf_counter() - began
     return Outcome(reason, seconds, failed, busy=busy)
+
+
+def steps_of(
+    plan: Plan, workers: Executor, cancel: Cancel | None = None, folder: Path | None = None
+) -> AbstractContextManager[Executor]:
+    """What makes the steps of a plan: the workers, or where X is in blocks passes made by them.
+
+    ``folder`` : where a run keeps what does not fit into memory; None: a temporary one.
+    """
+    if plan.problem.dataset.whole is None:
+        return nullcontext(workers)
+    return Passes(workers, getattr(workers, "at_once", WORKERS), folder, cancel)
 
 
 def run(
@@ -290,7 +305,7 @@ def run(
     plan = make_plan(dataset, spec, rooms_for(dataset) if rooms_for else ())
     sink = MemorySink()
     own = ThreadPoolExecutor(WORKERS) if executor is None else nullcontext(executor)
-    with own as steps:
+    with own as workers, steps_of(plan, workers, cancel) as steps:
         outcome = drive(plan, sink, steps, on_progress, cancel)
     info = describe(plan) | outcome.to_dict()
     return assemble(sink.chunks(), [shard.start for shard in plan.shards], spec, info)

@@ -14,7 +14,7 @@ from bnmf_core.core.errors import BNMFError, DiskError, SchedulerError, StoreErr
 from bnmf_core.core.spec import Progress
 from bnmf_core.jobs.job import Report, Stopped
 from bnmf_core.jobs.threads import FIRST
-from bnmf_core.runs.engine import Outcome, drive
+from bnmf_core.runs.engine import Outcome, drive, steps_of
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.planning import as_begun, describe, make_plan
 from bnmf_core.store import folders
@@ -163,7 +163,8 @@ class RunJob:
         # What a launch begins with is what its findings begin with.
         weight = FIRST if claim.run_id == record.launch else 1.0
         executor = self._executors.get(self._address, weight, self._owner)
-        outcome = drive(plan, sink, executor, report, self.cancel, record.seconds, record.busy)
+        with steps_of(plan, executor, self.cancel, folder) as steps:
+            outcome = drive(plan, sink, steps, report, self.cancel, record.seconds, record.busy)
         chunks, broken = sink.read()
         if any(chunk.size for chunk in chunks) and not self._lost:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())

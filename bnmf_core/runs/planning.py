@@ -10,6 +10,7 @@ from bnmf_core.core import settings
 from bnmf_core.core.algorithm import AnyAlgorithm, Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.names import listed
 from bnmf_core.core.plain import is_number, is_whole
 from bnmf_core.core.problem import Problem, check_fit, check_model
 from bnmf_core.core.spec import RunInfo, RunSpec
@@ -40,7 +41,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, Any]:
     NotFoundError, SettingsError, DataError, RunError
         With the name and the allowed values.
     """
-    algorithm = registry.algorithm(spec.algorithm)
+    algorithm = _for_size(registry.algorithm(spec.algorithm), dataset)
     model = registry.model(spec.model)
     why_not = algorithm.why_not(model)
     if why_not:
@@ -67,6 +68,19 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, Any]:
     return algorithm, chosen
 
 
+def _for_size(algorithm: AnyAlgorithm, dataset: Dataset) -> AnyAlgorithm:
+    """The algorithm, or where X is in blocks what it is over blocks."""
+    if dataset.whole is None:
+        return algorithm
+    if algorithm.on_blocks is None:
+        able = [one.label for one in registry.ALGORITHMS.values() if one.on_blocks is not None]
+        raise SettingsError(
+            f"{algorithm.label} needs all of X in memory, and {dataset.name!r} is read in blocks; "
+            f"choose {listed(able, 'or')}, or make a smaller data set of some observations."
+        )
+    return replace(algorithm, **vars(algorithm.on_blocks))
+
+
 def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Plan:
     """Check everything and prepare what the particles share; ``rooms`` as of check_memory.
 
@@ -79,7 +93,10 @@ def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Pl
     check_memory(dataset, spec, rooms)
     seen = dataset
     if spec.holdout:
-        seen = dataset.columns(split(dataset, spec.holdout)[0])
+        train, held = split(dataset, spec.holdout)
+        seen = dataset.columns(train)
+        if dataset.whole is not None:
+            seen = replace(seen, whole=dataset.whole.without(train, held))
     model = registry.model(spec.model)
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     with one_blas_thread():

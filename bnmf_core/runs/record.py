@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.compare.distances.invariants import invariants
-from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.algorithm import Batch, Scores, Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.runs.planning import Plan
 from bnmf_core.store.chunks import Chunk
 
@@ -29,8 +30,15 @@ def first_states(batch: Batch, count: int) -> Batch:
         chain=cut(batch.chain),
         warm_up=cut(batch.warm_up),
         log_weights=cut(batch.log_weights),
+        scores=None if batch.scores is None else batch.scores.first(count),
         diagnostics={key: values[:count] for key, values in batch.diagnostics.items()},
     )
+
+
+def _scores(problem: Problem, batch: Batch) -> Scores:
+    f = problem.loss.values(problem, batch.A, batch.W)
+    log_joint = problem.model.log_joint(problem, batch.A, batch.W, f)
+    return Scores(f, log_joint, problem.loss.measured(problem.dataset, f))
 
 
 def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int) -> Chunk:
@@ -40,12 +48,11 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
     that is not finite cuts the chunk off there.
     """
     problem, model = plan.problem, plan.problem.model
-    f = problem.loss.values(problem, batch.A, batch.W)
-    log_joint = model.log_joint(problem, batch.A, batch.W, f)
-    if not np.isfinite(log_joint).all():
-        count = int(np.argmin(np.isfinite(log_joint)))
-        batch, f, log_joint = first_states(batch, count), f[:count], log_joint[:count]
-    error = problem.loss.measured(problem.dataset, f)
+    scores = batch.scores or _scores(problem, batch)
+    if not np.isfinite(scores.log_joint).all():
+        count = int(np.argmin(np.isfinite(scores.log_joint)))
+        batch, scores = first_states(batch, count), scores.first(count)
+    f, log_joint, error = scores.loss, scores.log_joint, scores.error
     chain = np.full(batch.size, shard.index) if batch.chain is None else batch.chain
     warm_up = np.zeros(batch.size, dtype=bool) if batch.warm_up is None else batch.warm_up
     trace = {}

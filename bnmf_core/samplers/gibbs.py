@@ -118,7 +118,7 @@ def step(
     left = fitting(state.draws.size * work_per_sweep(problem))
     while state.warm_up is not None and left:
         state = _swept(problem, state, rng)
-        state = _warmed(problem, state, settings)
+        state = warmed(problem, state, settings)
         left -= 1
     total = total_sweeps(state, settings)
     for _ in range(left):
@@ -140,7 +140,7 @@ def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
     return replace(state, A=A, W=W, sweeps=state.sweeps + 1)
 
 
-def _warmed(problem: Problem, state: State, settings: Settings) -> State:
+def warmed(problem: Problem, state: State, settings: Settings) -> State:
     """The chains after a sweep of an adaptive warm-up, which may be its last."""
     warm_up = given(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
     if not warm_up.full:

@@ -65,8 +65,8 @@ def sweep(
     if priors.dispersion is not None:
         k = dispersion.draw(counts, priors.dispersion, A, W, k, rng)
     of_A, of_W = allocate(counts, A, W, rng)
-    A = _draw(priors.A, of_A, _exposures(counts, A, W, k, rng, of_rows=True), rng)
-    W = _draw(priors.W, of_W, _exposures(counts, A, W, k, rng, of_rows=False), rng)
+    A = drawn(priors.A, of_A, _exposures(counts, A, W, k, rng, of_rows=True), rng)
+    W = drawn(priors.W, of_W, _exposures(counts, A, W, k, rng, of_rows=False), rng)
     A, W, _ = scale_move.move(problem, A, W, rng)
     A, W = shear_move.move(A, W, priors.A, priors.W, rng)
     return A, W, k
@@ -153,12 +153,13 @@ def seen_sums(seen: np.ndarray | None, F: np.ndarray, of_rows: bool) -> np.ndarr
     return F @ seen.T if of_rows else F @ seen
 
 
-def _draw(
+def drawn(
     prior: GammaPrior, sums: np.ndarray, exposure: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    drawn = rng.standard_gamma(prior.shape + sums)
-    drawn /= prior.rate + exposure
-    return np.maximum(drawn, TINY, out=drawn)
+    """Entries ~ Gamma(shape + sums, rate + exposure) of a factor (c, R, n)."""
+    made = rng.standard_gamma(prior.shape + sums)
+    made /= prior.rate + exposure
+    return np.maximum(made, TINY, out=made)
 
 
 def work_per_sweep(problem: Problem) -> float:

@@ -102,7 +102,7 @@ def solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
         for _ in range(SWEEPS):
             _sweep(G, target[n], weights[n])
         tolerance = TOLERANCE * largest
-        _active_set(G, target[n], weights[n], tolerance, factor, trial, support, closed)
+        active_set(G, target[n], weights[n], tolerance, factor, trial, support, closed)
     return weights
 
 
@@ -150,7 +150,7 @@ def improve_columns(
             for r in range(R):
                 w[r] = trial[r]
         else:
-            _active_set(gram, b, w, tolerance, factor, trial, support, closed)
+            active_set(gram, b, w, tolerance, factor, trial, support, closed)
 
 
 @njit(cache=True, nogil=True)
@@ -166,7 +166,7 @@ def _sweep(G: np.ndarray, b: np.ndarray, w: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _active_set(
+def active_set(
     G: np.ndarray,
     b: np.ndarray,
     w: np.ndarray,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.blocks.whole import reopened
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.core.texts import MOST_BYTES, Texts
@@ -42,6 +43,13 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     arrays |= {f"description_{i}": dataset.descriptions[key] for i, key in enumerate(told)}
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
+    if dataset.whole is not None:
+        if not dataset.whole.path:
+            raise StoreError(
+                f"The blocks of {dataset.name!r} lie in no file, so they cannot be opened again; "
+                "write them to a store (Zarr, for example) and open that."
+            )
+        arrays["sample"] = dataset.whole.sample
     files.write_arrays(folder / "arrays.npz", arrays)
     if dataset.texts is not None:
         _write_texts(folder / TEXTS, dataset.texts)
@@ -58,6 +66,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "features_are": dataset.features_are,
         "source": dataset.source,
         "texts": dataset.texts is not None,
+        "whole": None if dataset.whole is None else dataset.whole.described(),
         "missing": dataset.missing,
         "stored_entries": dataset.stored_entries,
         # The other arrays have theirs, as NPZ files do.
@@ -117,6 +126,7 @@ def read_dataset(folder: Path) -> Dataset:
             )
             if meta.get("texts")
             else None,
+            whole=reopened(meta["whole"], arrays["sample"]) if meta.get("whole") else None,
         )
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise _damaged(meta, error) from error

@@ -1,0 +1,176 @@
+"""All observations of a dataset that holds a sample of them in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.blocks.source import Blocks, Source
+from bnmf_core.blocks.stores import open_source
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.matrix import Matrix
+
+# Observations in memory, unless another number is asked for.
+SAMPLE = 5_000
+
+
+def _nothing() -> np.ndarray:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """X (D, N) in blocks, of which a dataset's own X is a sample.
+
+    Attributes
+    ----------
+    blocks : the blocks of X.
+    sample : (S,) the places in the whole of the dataset's observations, ascending.
+    key : tells these data from others, see :attr:`Blocks.hash`.
+    path, observations : where it was opened, and how; "" where it lies in no file.
+    held : (H,) places of observations that a run does not see, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from bnmf_core import Dataset
+    >>> with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+    ...     np.save(file.name, np.ones((300, 4)))
+    ...     data = Dataset.from_blocks(file.name, sample=50)
+    ...     data.whole.N, data.N, data.D
+    (300, 50, 4)
+    """
+
+    blocks: Blocks
+    sample: np.ndarray
+    key: str
+    path: str = ""
+    observations: str = "rows"
+    held: np.ndarray = field(default_factory=_nothing)
+
+    @property
+    def N(self) -> int:
+        """Observations that are seen."""
+        return self.blocks.N - self.held.size
+
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+        return self.blocks.count
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the seen observations of each block begin among all seen ones: (count + 1,)."""
+        bounds = np.array(self.blocks.bounds)
+        return bounds - np.searchsorted(self.held, bounds)
+
+    def read(self, i: int) -> Matrix:
+        """The seen observations of block i, X (D, n).
+
+        Raises
+        ------
+        DataError
+            Naming the block, where it cannot be read or holds what no X may.
+        """
+        X = self.blocks.read(i)
+        held = self._within(self.held, i)
+        return X if not held.size else X[:, np.setdiff1d(np.arange(X.shape[1]), held)]
+
+    def sampled(self, i: int) -> np.ndarray:
+        """Where the sample's observations are among the seen ones of block i."""
+        places = self._within(self.sample, i)
+        return places - np.searchsorted(self._within(self.held, i), places)
+
+    def without(self, train: np.ndarray, held: np.ndarray) -> "Whole":
+        """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
+        return replace(self, sample=self.sample[train], held=np.sort(self.sample[held]))
+
+    def described(self) -> dict[str, Any]:
+        """What :func:`reopened` needs beside the sample, ready for JSON."""
+        source = self.blocks.source
+        shape = {name: getattr(source, name) for name in SHAPE}
+        return {
+            "path": self.path,
+            "observations": self.observations,
+            "key": self.key,
+            "bounds": list(self.blocks.bounds),
+            "opened": self.blocks.opened,
+            "source": shape,
+        }
+
+    def _within(self, places: np.ndarray, i: int) -> np.ndarray:
+        """Those of ascending places that lie in block i, counted from its beginning."""
+        first, end = self.blocks.bounds[i], self.blocks.bounds[i + 1]
+        low, high = np.searchsorted(places, [first, end])
+        return places[low:high] - first
+
+
+@dataclass(frozen=True)
+class Lost(Source):
+    """A store that is not where it was."""
+
+    def read(self, first: int, stop: int) -> Matrix:
+        """Nothing: an OSError."""
+        raise FileNotFoundError(self.label)
+
+    def stamp(self) -> str:
+        """None: an OSError."""
+        raise FileNotFoundError(self.label)
+
+
+SHAPE = ("label", "D", "N", "sparse", "stored_entries", "width")
+
+
+def reopened(told: Mapping[str, Any], sample: np.ndarray) -> Whole:
+    """What :meth:`Whole.described` tells of; a store that is gone says so when it is read."""
+    try:
+        source = open_source(told["path"], told["observations"])
+    except BNMFError:
+        source = Lost(**told["source"])
+    blocks = Blocks(source, tuple(told["bounds"]), told["opened"])
+    return Whole(blocks, sample, told["key"], told["path"], told["observations"])
+
+
+def in_blocks(
+    source: Source | str | Path,
+    *,
+    observations: str = "rows",
+    sample: int = SAMPLE,
+    seed: int = 0,
+    labels: Mapping[str, Sequence[object]] | None = None,
+    **described: Any,
+) -> Dataset:
+    """See :meth:`bnmf_core.core.dataset.Dataset.from_blocks`."""
+    path = ""
+    if not isinstance(source, Source):
+        path = str(Path(source).absolute())
+        source = open_source(path, observations)
+    blocks = Blocks.of(source)
+    places, X = blocks.sample(min(sample, blocks.N), np.random.default_rng(seed))
+    given: dict[str, Any] = {"name": source.label, "features": source.features} | described
+    data = Dataset.from_array(
+        X,
+        observations=blocks.names(places) or [f"observation {n + 1}" for n in places],
+        labels={key: np.asarray(of)[places] for key, of in (labels or {}).items()},
+        **given,
+    )
+    return replace(data, whole=Whole(blocks, places, blocks.hash, path, observations))
+
+
+def block_problem(problem: Problem, X: Matrix) -> Problem:
+    """The problem of some observations X (D, n) alone, under the same settings."""
+    data = problem.dataset
+    part = Dataset(X=X, name=data.name, features=data.features, observations=())
+    return Problem(part, problem.model, problem.model_settings, problem.rank, None, problem.of_loss)
+
+
+def whole_of(problem: Problem) -> Whole:
+    """The whole that the problem's data are a sample of."""
+    whole = problem.dataset.whole
+    assert whole is not None
+    return whole

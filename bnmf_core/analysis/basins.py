@@ -45,7 +45,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     """Solve from draws of the exact samplers' chains and store which optimum each belongs to."""
     ends = np.full(len(comparison.members), UNKNOWN)
     optima = np.flatnonzero(comparison.optima)
-    if optima.size and not comparison.of_tiles:
+    # What is solved for on a sample is an optimum of other data.
+    if optima.size and not comparison.of_tiles and comparison.dataset.whole is None:
         members = comparison.members
         sampled = members[members["algorithm"].isin(comparison.exact_samplers)]
         problem = comparison.fit

@@ -269,14 +269,14 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
     SettingsError
         With the reason why there is none.
     """
-    reasons = []
-    for particles in comparison.particles:
+    reasons = [comparison.dataset.why_not_all("The posterior mass of modes")]
+    for particles in () if reasons[0] else comparison.particles:
         problem = problem_of(particles, comparison.dataset)
         reason = why_not(problem.model, problem.model_settings)
         if not reason:
             return particles, problem
         reasons.append(reason)
-    raise SettingsError(reasons[0])
+    raise SettingsError(next(filter(None, reasons)))
 
 
 def seconds_of(problem: Problem) -> float:

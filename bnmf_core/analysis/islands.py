@@ -70,6 +70,8 @@ class Islands:
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the families of the largest sites and the paths between them."""
     try:
+        if not_all := comparison.dataset.why_not_all("Paths between modes"):
+            raise RunError(not_all)
         sites = find_sites(comparison)
     except RunError as error:
         files.write_json(folder / "islands.json", {"problem": str(error)})

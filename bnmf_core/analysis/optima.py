@@ -95,4 +95,6 @@ def nats_below_best(comparison: Comparison) -> np.ndarray:
         problem = Problem(data, model, settings, comparison.rank)
         f = problem.loss.unmeasured(data, comparison.members["error"].to_numpy()[optima])
         below[optima] = (f - f.min()) * MaximumLikelihood(problem).nats(f.min())
-    return below
+    # Errors are of all observations, and the data here may be a sample of them.
+    whole = comparison.dataset.whole
+    return below if whole is None else below * (whole.N / comparison.dataset.N)

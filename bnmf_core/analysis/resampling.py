@@ -154,7 +154,7 @@ def _why_not(comparison: Comparison) -> str:
         return "Tiles of yes and no have no angles; Binary says which of them can be believed."
     if not comparison.optima.any():
         return "No factorization is known to have converged, so there is none to start from."
-    return ""
+    return comparison.dataset.why_not_all("Resampling")
 
 
 # A dataset as it might have been, and the indices of its samples among those that were seen.

@@ -55,9 +55,8 @@ def of_weights(
 
     ``judged`` : whether the log joint is asked for.
     """
-    log_joint = np.full(len(A), np.nan)
+    log_joint, part = np.full(len(A), np.nan), block_problem(problem, i, X)
     if judged:
-        part = block_problem(problem, X)
         log_joint = problem.model.log_joint(part, A.transpose(0, 2, 1), W, loss)
     return Sums(
         loss=loss,
@@ -106,6 +105,7 @@ def prior_of_A(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
     X, bases = problem.dataset.X, A.transpose(0, 2, 1)
 
     def log_joint(places: list[int]) -> np.ndarray:
-        return problem.model.log_joint(block_problem(problem, X[:, places]), bases, W[:, :, places])
+        part = block_problem(problem, 0, X[:, places])
+        return problem.model.log_joint(part, bases, W[:, :, places])
 
     return log_joint([0]) + log_joint([1]) - log_joint([0, 1])

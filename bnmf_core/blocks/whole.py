@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.blocks.source import Blocks, Source
+from bnmf_core.blocks.source import BLOCK_BYTES, Blocks, Source
 from bnmf_core.blocks.stores import open_source
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.errors import BNMFError, DataError
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix
 
@@ -143,6 +143,7 @@ def in_blocks(
     sample: int = SAMPLE,
     seed: int = 0,
     labels: Mapping[str, Sequence[object]] | None = None,
+    block_bytes: int = BLOCK_BYTES,
     **described: Any,
 ) -> Dataset:
     """See :meth:`bnmf_core.core.dataset.Dataset.from_blocks`."""
@@ -150,7 +151,7 @@ def in_blocks(
     if not isinstance(source, Source):
         path = str(Path(source).absolute())
         source = open_source(path, observations)
-    blocks = Blocks.of(source)
+    blocks = Blocks.of(source, block_bytes)
     places, X = blocks.sample(min(sample, blocks.N), np.random.default_rng(seed))
     given: dict[str, Any] = {"name": source.label, "features": source.features} | described
     data = Dataset.from_array(
@@ -162,10 +163,20 @@ def in_blocks(
     return replace(data, whole=Whole(blocks, places, blocks.hash, path, observations))
 
 
-def block_problem(problem: Problem, X: Matrix) -> Problem:
-    """The problem of some observations X (D, n) alone, under the same settings."""
+def block_problem(problem: Problem, i: int, X: Matrix) -> Problem:
+    """The problem of block i alone, X (D, n), under the same settings.
+
+    Raises
+    ------
+    DataError
+        Naming the block, where it is none of such data as the model is of.
+    """
     data = problem.dataset
-    part = Dataset(X=X, name=data.name, features=data.features, observations=())
+    part = Dataset(X=X, name=f"block {i + 1}", features=data.features, observations=())
+    # The floor of counts is a part of the mean of all observations.
+    vars(part)["total"] = data.mean * part.observed
+    if problem.model is not None and (against := problem.model.unfit(part)):
+        raise DataError(against)
     return Problem(part, problem.model, problem.model_settings, problem.rank, None, problem.of_loss)
 
 

@@ -208,6 +208,7 @@ class Dataset:
         observations : whether they are in the "rows" of the store (the default) or its "columns".
         sample : how many observations are held in memory, drawn at random by ``seed``.
         labels : name → (N,) labels of all observations.
+        block_bytes : how large a block of observations is, about.
         described : name, features, unit, features_are, … as of :meth:`from_array`.
 
         Raises
@@ -403,6 +404,15 @@ class Dataset:
         known = ~self.mask & ~np.isnan(values)
         values[~known] = 0.0
         return values, known
+
+    def why_not_all(self, what: str) -> str:
+        """Why something that needs all of X cannot be had, in a sentence; "" where it can."""
+        if self.whole is None:
+            return ""
+        return (
+            f"{what} would need all of X in memory; {self.name!r} is read in blocks, and a sample "
+            f"of {self.N:,} observations is not enough for it."
+        )
 
     def known_factorizations(self, rank: int) -> tuple[Truth, ...]:
         """The exact factorizations of this rank that are known.

@@ -134,7 +134,14 @@ def products(
     """Everything that Stein kernels of these particles need, under their own run's posterior.
 
     For kernels of many lengths; :func:`kernel_matrix` makes one, and says what the arguments are.
+
+    Raises
+    ------
+    SettingsError
+        Where X is in blocks: slopes are of all of it.
     """
+    if not_all := dataset.why_not_all("Stein weights"):
+        raise SettingsError(not_all)
     return Products.of(blocks(problem_of(particles, dataset), particles, form, lift))
 
 

@@ -158,7 +158,7 @@ def _block(
         rng = np.random.default_rng(np.random.SeedSequence(place[0], spawn_key=key))
         draw = _of_counts if sources.serve(problem) else _of_gaussian
         W, sums, loss = draw(problem, i, X, A, W, rng)
-        part = block_problem(problem, X)
+        part = block_problem(problem, i, X)
         log_joint = problem.model.log_joint(part, A.transpose(0, 2, 1), W, loss)
         data = of_data(X, KULLBACK_LEIBLER.floor(problem.dataset))
     return Drawn(W, sums, loss, log_joint, data), time.thread_time() - began
@@ -195,7 +195,7 @@ def _of_counts(
     of_A, of_W = sources.allocate(counts, A, W, rng)
     exposure = sources.seen_sums(None, A, of_rows=False)
     W = sources.drawn(sources.of(problem).W, of_W, exposure, rng)
-    loss = KULLBACK_LEIBLER.values(block_problem(problem, X), A.transpose(0, 2, 1), W)
+    loss = KULLBACK_LEIBLER.values(block_problem(problem, i, X), A.transpose(0, 2, 1), W)
     return W, (of_A, W.sum(axis=2, keepdims=True)), loss
 
 

@@ -1,0 +1,174 @@
+"""Factorizations over blocks are those of X in memory, by every number that is told of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bnmf_core.blocks import counts, sums
+from bnmf_core.blocks.descent import plain_step
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
+from bnmf_core.likelihoods import MODELS
+from bnmf_core.runs import engine
+from bnmf_core.solvers import second_order
+from bnmf_core.solvers.newton import with_unmeasured
+from bnmf_core.solvers.nnls import solve_weights
+from bnmf_core.solvers.solution import MOVEMENT, Stopping, start_full
+from tests.blocks.arrays import in_blocks
+from tests.same import assert_same
+
+D, N, R = 40, 900, 3
+BOUNDS = (0, 250, 500, 700, 900)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Counts with three topics, of which no single one stands everywhere."""
+    rng = np.random.default_rng(5)
+    A = rng.gamma(0.3, 1, (D, R))
+    W = rng.gamma(0.4, 1, (R, N))
+    return rng.poisson(60 * (A / A.sum(axis=0)) @ (W / W.sum(axis=0))).astype(float)
+
+
+@pytest.fixture(scope="module", params=["dense", "sparse"])
+def data(request, planted):
+    X = planted if request.param == "dense" else sparse.csc_array(planted)
+    sample = np.sort(np.random.default_rng(1).choice(N, 200, replace=False))
+    return in_blocks(X, BOUNDS, sample, request.param), Dataset.from_array(X)
+
+
+def problem_of(data, particles):
+    model = MODELS[particles.spec.model]
+    return Problem(data, model, model.Settings(**particles.info["model_settings"]), particles.R)
+
+
+@pytest.mark.parametrize("algorithm", ["random_restarts", "q_transform"])
+def test_the_squared_error_over_blocks_is_that_in_memory(data, algorithm):
+    blocks, whole = data
+    found = engine.run(blocks, RunSpec(algorithm, R, particles=3))
+    problem, W = problem_of(whole, found), solve_weights(whole.X, found.A)
+    f = problem.loss.values(problem, found.A, W)
+    np.testing.assert_allclose(found.error, problem.loss.measured(whole, f), rtol=1e-12)
+    log_joint = problem.model.log_joint(problem, found.A, W, f)
+    np.testing.assert_allclose(found.log_joint, log_joint, rtol=1e-12)
+    np.testing.assert_allclose(found.W, W[:, :, blocks.whole.sample], rtol=1e-9, atol=1e-9)
+    # By the certificate of runs in memory they have converged as well.
+    solution = start_full(problem, found.A, W)
+    kkt, movement, gain = with_unmeasured(problem, solution)
+    assert found.diagnostics["converged"].all()
+    assert Stopping(movement=MOVEMENT).converged(kkt, movement, gain).all()
+    np.testing.assert_allclose(found.kkt, kkt, rtol=1e-3, atol=1e-7)
+    best = engine.run(whole, RunSpec(algorithm, R, particles=3))
+    # Both may have 0.01 nats left to gain, at the noise that is left.
+    nats = np.log(found.error.min() / best.error.min()) * D * N
+    assert abs(nats) < 0.02
+
+
+def test_the_divergence_over_blocks_is_that_in_memory(data):
+    blocks, whole = data
+    found = engine.run(blocks, RunSpec("random_restarts", R, "poisson", particles=3))
+    problem = problem_of(whole, found)
+    best = engine.run(whole, RunSpec("random_restarts", R, "poisson", particles=3))
+    f = problem.loss.values(problem, best.A, best.W).min()
+    own = problem.loss.unmeasured(whole, found.error).min()
+    assert own - f < 0.05  # nats; both have converged to 0.01
+    assert found.diagnostics["converged"].all()
+
+
+def test_weights_of_counts_and_derivatives_are_those_of_a_second_method(planted):
+    rng = np.random.default_rng(3)
+    data = in_blocks(sparse.csc_array(planted), (0, 300, N), np.arange(50), "counts")
+    problem = Problem.without_model(data, R, loss=KULLBACK_LEIBLER)
+    A = rng.gamma(1.0, 1.0, (2, R, D))
+    total = sums.added(counts.sums(problem, i, A, np.zeros(2, dtype=bool))[0] for i in range(2))
+    bases = A.transpose(0, 2, 1)
+    whole = Problem.without_model(Dataset.from_array(planted), R, loss=KULLBACK_LEIBLER)
+    held = Problem.without_model(whole.dataset, R, np.ones(R, dtype=bool), KULLBACK_LEIBLER)
+    start = second_order.SOLVER.start(held, bases, np.ones((2, R, N)))
+    while start.active.any():
+        start = second_order.SOLVER.advance(held, start, Stopping(500, None, kkt=1e-8))
+    _, W = start.particles
+    np.testing.assert_allclose(total.sampled, W[:, :, :50], rtol=1e-3, atol=1e-3)
+    f, by_A, _ = KULLBACK_LEIBLER.values_and_gradients(whole, bases, W)
+    np.testing.assert_allclose(total.loss, f, rtol=1e-7)
+    np.testing.assert_allclose(total.slope, by_A.transpose(0, 2, 1), rtol=1e-3, atol=0.5)
+
+
+def test_a_plain_step_of_the_squared_error_is_alternating_least_squares(planted):
+    A = np.random.default_rng(2).random((D, R))
+    W = solve_weights(planted, A[None])[0]
+    gram, linear = W @ W.T, W @ planted.T
+    step = plain_step(A.T, gram @ A.T - linear, gram, W.sum(axis=1))
+    np.testing.assert_allclose(step, solve_weights(planted.T, W.T[None])[0], atol=1e-9)
+
+
+def test_no_pass_raises_the_loss(data, monkeypatch):
+    blocks, _ = data
+    seen, of_one = [], sums.chosen
+
+    def noted(found, some):
+        seen.append((int(some[0]), float(found.loss[some][0])))
+        return of_one(found, some)
+
+    monkeypatch.setattr(sums, "chosen", noted)
+    engine.run(blocks, RunSpec("random_restarts", R, "poisson", particles=1))
+    losses = np.array([loss for _, loss in seen])
+    accepted = np.minimum.accumulate(losses)
+    # What was taken back once is never above the accepted one again.
+    assert (losses[1:] <= accepted[:-1] * 1.02).all() and losses[-1] == pytest.approx(accepted[-1])
+
+
+def test_threads_change_no_bit(data):
+    blocks, _ = data
+    spec = RunSpec("random_restarts", R, particles=5, seed=3)
+    made = []
+    for threads in (1, 3):
+        with ThreadPoolExecutor(threads) as workers:
+            made.append(engine.run(blocks, spec, executor=workers))
+    assert_same(*made)
+
+
+def test_held_out_observations_are_in_no_sum(planted):
+    sample = np.arange(0, N, 3)
+    spec = RunSpec("random_restarts", R, particles=2, holdout=0.2)
+    first = in_blocks(planted, BOUNDS, sample, "held")
+    found = engine.run(first, spec)
+    held = first.whole.sample[_held(first, spec)]
+    changed = planted.copy()
+    changed[:, held] = 1000.0
+    again = in_blocks(changed, BOUNDS, sample, "changed")
+    settings = {"sigma": 1.0, "rate": 1.0}
+    specs = RunSpec("random_restarts", R, particles=2, holdout=0.2, model_settings=settings)
+    np.testing.assert_array_equal(engine.run(first, specs).A, engine.run(again, specs).A)
+    seen = np.delete(planted, held, axis=1)
+    W = solve_weights(seen, found.A)
+    error = np.linalg.norm(seen - found.A @ W, axis=(1, 2)) / np.linalg.norm(seen)
+    np.testing.assert_allclose(found.error, error, rtol=1e-10)
+
+
+def _held(data, spec):
+    from bnmf_core.data.split import split  # noqa: PLC0415
+
+    return split(data, spec.holdout)[1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (RunSpec("hmc", R), "HMC needs all of X in memory"),
+        (RunSpec("random_restarts", R, "negative_binomial"), "squared error or the Kullback"),
+        (
+            RunSpec("random_restarts", R, settings={"objective": "maximum a posteriori"}),
+            "need all of X in memory",
+        ),
+        (RunSpec("gibbs", R, "negative_binomial"), "choose the Poisson model"),
+    ],
+)
+def test_what_needs_all_of_X_says_so(data, spec, words):
+    with pytest.raises(SettingsError, match=words):
+        engine.run(data[0], spec)

@@ -11,11 +11,17 @@ import torch
 from nmf import run_nmf
 
 
-def fit(X, rank, algorithm, seed):
+def fit(X, rank, algorithm, seed, mode="batch"):
     """One factorization; it prints its progress, which is sent away."""
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         return run_nmf(
-            X, rank, init="random", algo=algorithm, random_state=seed, fp_precision="float"
+            X,
+            rank,
+            init="random",
+            algo=algorithm,
+            mode=mode,
+            random_state=seed,
+            fp_precision="float",
         )
 
 
@@ -53,7 +59,9 @@ def main():
         seconds, errors = [], []
         for seed in options["seeds"]:
             began = time.perf_counter()
-            H, W, _ = fit(tensor, options["rank"], options["algorithm"], seed)
+            H, W, _ = fit(
+                tensor, options["rank"], options["algorithm"], seed, options.get("mode", "batch")
+            )
             seconds.append(time.perf_counter() - began)
             product = H.astype(np.float64) @ W.astype(np.float64)
             errors.append(float(np.linalg.norm(X - product) / norm))

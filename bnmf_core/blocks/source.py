@@ -1,0 +1,290 @@
+"""X in a store, of which some observations are read at a time, and its blocks."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.blocks.checks import check_block
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
+from bnmf_core.numerics.matrix import Matrix, Sparse, dense, is_sparse, parts
+
+# Bytes of a block of the usual size, and the most observations that it has.
+BLOCK_BYTES, MOST_OBSERVATIONS = 2**24, 65_536
+# A non-zero entry takes a number and its place.
+BYTES_DENSE, BYTES_SPARSE = 8, 12
+
+
+def fitting(bytes_each: float, most_bytes: int = BLOCK_BYTES) -> int:
+    """How many observations of so many bytes make a block, at least one."""
+    return int(min(max(most_bytes / max(bytes_each, 1.0), 1), MOST_OBSERVATIONS))
+
+
+def steps(N: int, width: int) -> tuple[int, ...]:
+    """Where pieces of so many observations begin, and N."""
+    return (*range(0, N, width), N)
+
+
+@dataclass(frozen=True)
+class Source(ABC):
+    """X (D, N) in a store, of which some observations are read at a time.
+
+    A source holds paths and numbers but no open file.
+    It can be pickled, and a worker of a cluster opens the files again when it first reads.
+
+    Attributes
+    ----------
+    label : a short name of the data. D : features. N : observations.
+    sparse : whether what is read holds the non-zero entries only.
+    stored_entries : the entries that are stored; D·N where all of them are.
+    width : the observations that one read should take at most.
+    """
+
+    label: str
+    D: int
+    N: int
+    sparse: bool
+    stored_entries: int
+    width: int
+
+    @property
+    def file(self) -> str:
+        """What sentences call the store: the name of its file, or its label."""
+        return self.label
+
+    @property
+    def features(self) -> tuple[str, ...] | None:
+        """The names of the D features; None where the store has none."""
+        return None
+
+    @property
+    def pieces(self) -> tuple[int, ...] | None:
+        """Where the pieces begin that the store reads whole, and N; None where it has none."""
+        return None
+
+    @property
+    def bytes_each(self) -> float:
+        """Bytes of memory that an observation takes on average."""
+        size = BYTES_SPARSE if self.sparse else BYTES_DENSE
+        return size * self.stored_entries / max(self.N, 1)
+
+    def names(self, first: int, stop: int) -> tuple[str, ...] | None:
+        """The names of the observations from ``first`` to before ``stop``, if there are any."""
+        return None
+
+    @abstractmethod
+    def read(self, first: int, stop: int) -> Matrix:
+        """The observations from ``first`` to before ``stop``.
+
+        Returns
+        -------
+        (D, stop − first) in double precision: a csc_array with sorted indices and each place once,
+        or an array whose columns lie together in memory. Values are not checked.
+
+        Raises
+        ------
+        OSError, ValueError
+            When the store cannot be read there, or holds something else than when it was opened.
+        """
+
+    @abstractmethod
+    def stamp(self) -> str:
+        """A text that changes when the store is written again. OSError when it is gone."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """X (D, N) of a source, cut into blocks of observations that are checked when they are read.
+
+    Attributes
+    ----------
+    source : where X lies.
+    bounds : where the blocks begin, and N.
+    opened : the stamp of the source when it was opened; every read compares it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from bnmf_core.blocks.source import Blocks
+    >>> from bnmf_core.blocks.stores import open_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "cells.npy", np.arange(12.0).reshape(6, 2))
+    ...     blocks = Blocks.of(open_source(Path(folder) / "cells.npy"), most_bytes=64)
+    ...     blocks.bounds, blocks.read(1)
+    ((0, 4, 6), array([[ 8., 10.],
+           [ 9., 11.]]))
+    """
+
+    source: Source
+    bounds: tuple[int, ...]
+    opened: str = field(repr=False)
+
+    @classmethod
+    def of(cls, source: Source, most_bytes: int = BLOCK_BYTES) -> "Blocks":
+        """Neighbouring pieces of the store, joined to blocks of at most about so many bytes.
+
+        A block has at most 65,536 observations. A piece is never cut, because a store reads it
+        whole: a block has more bytes where a piece has.
+
+        Raises
+        ------
+        DataError
+            When X is empty, or the store can no longer be read.
+        """
+        if source.D < 1 or source.N < 1:
+            raise DataError(
+                f"The matrix in {source.file} has {source.D:,} features and {source.N:,} "
+                "observations; at least one of each is needed."
+            )
+        most = fitting(source.bytes_each, most_bytes)
+        bounds = [0]
+        pieces = source.pieces or steps(source.N, most)
+        for here, following in zip(pieces[1:], (*pieces[2:], None), strict=True):
+            if following is None or following - bounds[-1] > most:
+                bounds.append(here)
+        return cls(source, tuple(bounds), _stamp(source))
+
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self.bounds) - 1
+
+    @property
+    def D(self) -> int:
+        """The number of features."""
+        return self.source.D
+
+    @property
+    def N(self) -> int:
+        """The number of observations of all blocks."""
+        return self.source.N
+
+    def read(self, i: int) -> Matrix:
+        """Block i, from 0, as (D, observations of the block) in double precision.
+
+        Raises
+        ------
+        DataError
+            When the block cannot be read, has another width than the others, holds a value that is
+            negative, infinite or not a number, or when the store was written again since it was
+            opened. The sentence names the block, counted from 1, and its observations.
+        """
+        if not 0 <= i < self.count:
+            raise DataError(f"There is no block {i}; the blocks are 0 to {self.count - 1}.")
+        first, stop = self.bounds[i], self.bounds[i + 1]
+        where = f"Block {i + 1} (observations {first + 1:,} to {stop:,}) of {self.source.file}"
+        self._check_stamp(where)
+        try:
+            X = self.source.read(first, stop)
+        except MemoryError:
+            raise
+        # Every library of files fails in its own way on a torn one.
+        except Exception as error:
+            self._check_stamp(where)
+            why = (
+                str(error).rstrip(".")
+                if isinstance(error, DataError)
+                else "the store is torn or damaged"
+            )
+            raise DataError(f"{where} cannot be read: {why}; write the store again.") from error
+        self._check_stamp(where)
+        check_block(X, (self.D, stop - first), self.source.sparse, where, first)
+        return X
+
+    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, Matrix]:
+        """Some observations, drawn at random without replacement.
+
+        Blocks that hold none of them are not read, and the others once.
+
+        Parameters
+        ----------
+        count : how many observations, from 1 to N. rng : draws them.
+
+        Returns
+        -------
+        The numbers of the observations from 0 (count,), sorted, and X of them (D, count).
+
+        Raises
+        ------
+        DataError
+            When there are fewer observations, or as :meth:`read` does.
+        """
+        if not 1 <= count <= self.N:
+            raise DataError(
+                f"A sample of {count:,} observations was asked for; {self.source.file} has "
+                f"{self.N:,}, so choose from 1 to {self.N:,}."
+            )
+        indices = np.sort(rng.choice(self.N, count, replace=False, shuffle=False))
+        found = [self.read(i)[:, of - self.bounds[i]] for i, of in self._by_block(indices)]
+        if self.source.sparse:
+            joined: Sparse = sparse.hstack([X for X in found if is_sparse(X)], format="csc")
+            return indices, joined
+        X = np.empty((self.D, count), order="F")
+        return indices, np.concatenate([dense(one) for one in found], axis=1, out=X)
+
+    def names(self, indices: np.ndarray) -> tuple[str, ...] | None:
+        """The names of the observations with these numbers, which are sorted; None without names.
+
+        Raises
+        ------
+        DataError
+            When the names cannot be read.
+        """
+        found: list[str] = []
+        for i, of in self._by_block(indices):
+            try:
+                names = self.source.names(int(of[0]), int(of[-1]) + 1)
+            except Exception as error:
+                raise DataError(
+                    f"The names of the observations of block {i + 1} of {self.source.file} cannot "
+                    "be read; write the store again."
+                ) from error
+            if names is None:
+                return None
+            found += [names[n] for n in (of - of[0]).tolist()]
+        return tuple(found)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 (first 16 hex digits) of what tells these data from others.
+
+        Of the entries only the first and the last block count, so that no other is read.
+        """
+        digest = hashlib.sha256()
+        told = (self.source.label, self.D, self.N, self.source.sparse, self.bounds, self.opened)
+        digest.update(repr(told).encode())
+        for i in sorted({0, self.count - 1}):
+            X = self.read(i)
+            kinds = (np.float64, np.int64, np.int64) if is_sparse(X) else (np.float64,)
+            for part, kind in zip(parts(X), kinds, strict=True):
+                digest.update(np.ascontiguousarray(part.T, dtype=kind).data)
+        return digest.hexdigest()[:16]
+
+    def _by_block(self, indices: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The numbers of blocks, each with those of the sorted indices that lie in it."""
+        at = np.searchsorted(indices, self.bounds)
+        held = [(i, indices[at[i] : at[i + 1]]) for i in range(self.count)]
+        return [(i, of) for i, of in held if of.size]
+
+    def _check_stamp(self, where: str) -> None:
+        if _stamp(self.source) != self.opened:
+            raise DataError(
+                f"{where} was not read, because the store was changed after it was opened; open it "
+                "again when nothing writes to it."
+            )
+
+
+def _stamp(source: Source) -> str:
+    try:
+        return source.stamp()
+    except OSError as error:
+        raise DataError(
+            f"{clean_name(source.file)} is no longer there or cannot be read; put it back, or open "
+            "another store."
+        ) from error

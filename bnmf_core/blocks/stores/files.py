@@ -1,0 +1,137 @@
+"""What sources of files share: where they lie, and how their bytes are mapped."""
+
+import math
+from abc import ABC
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bnmf_core.blocks.checks import columns, stamp_of
+from bnmf_core.blocks.source import Source
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
+from bnmf_core.numerics.matrix import Matrix
+
+ROWS, COLUMNS = "rows", "columns"
+
+
+@dataclass(frozen=True)
+class FileSource(Source, ABC):
+    """A source that is a file; ``path``, absolute, says where.
+
+    The stamp is the file's size and when it was last written.
+    """
+
+    path: Path
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return clean_name(self.path.name, 60)
+
+    def stamp(self) -> str:
+        """The size of the file and when it was last written. OSError when it is gone."""
+        return stamp_of([self.path])
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the header of an NPY array promises, and where its values begin."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the values."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def mapped(self, path: Path) -> np.ndarray:
+        """The values where they lie in the file."""
+        order: Any = "F" if self.by_columns else "C"
+        if not self.size:  # nothing cannot be mapped
+            return np.empty(self.shape, self.dtype, order)
+        return np.memmap(path, self.dtype, "r", self.start, self.shape, order)
+
+
+def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
+    """The header at this place of a file, before any value is looked at.
+
+    room : the bytes from here that belong to the array; None: the rest of the file.
+
+    DataError when it is damaged, promises more or fewer bytes than follow, or other than numbers.
+    """
+    began = file.tell()
+    if room is None:
+        room = file.seek(0, 2) - began
+        file.seek(began)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, by_columns, dtype = read_header(file)
+    except Exception as error:
+        # The header is Python text that somebody else wrote: it can fail in any way.
+        raise DataError(f"{where} has a damaged NPY header; save it again.") from error
+    if dtype.hasobject:
+        raise DataError(f"{where} holds Python objects, which are never opened; save numbers.")
+    found = Header(shape, by_columns, dtype, file.tell())
+    follow = room - (found.start - began)
+    if min(shape, default=0) < 0 or found.size != follow:
+        raise DataError(
+            f"{where} claims the shape {shape} with {found.size:,} bytes, but {follow:,} bytes "
+            "follow; it is cut off or damaged, so save it again."
+        )
+    return found
+
+
+def check_numbers(dtype: Any, where: str) -> None:
+    """Refuse what holds anything else than real numbers."""
+    if getattr(dtype, "kind", "O") not in "buif":
+        raise DataError(f"{where} holds values of type {dtype}; real numbers ≥ 0 are needed.")
+
+
+def check_matrix(shape: tuple[int, ...], where: str) -> None:
+    """Refuse what has not two dimensions."""
+    if len(shape) != 2:
+        raise DataError(f"{where} has {len(shape)} dimensions; a matrix needs two.")
+
+
+def check_rows(observations: str, where: str, advice: str) -> None:
+    """Refuse observations in columns where a store cannot be read by columns."""
+    if observations != ROWS:
+        raise DataError(
+            f"{where} was to be read with observations in {observations}, but it can be read by "
+            f"rows only; {advice}."
+        )
+
+
+def check_ends(ends: Any, N: int, entries: int, places: int, where: str) -> None:
+    """Refuse a CSR matrix whose parts do not fit each other.
+
+    ends : the array that says where rows end; only its first and last value are read.
+    """
+    whole = ends.shape == (N + 1,) and entries == places
+    if not (whole and int(ends[0]) == 0 and int(ends[N]) == entries):
+        raise DataError(
+            f"{where} has data, indices and indptr that do not fit each other; save it again."
+        )
+
+
+def csr_rows(data: Any, indices: Any, indptr: Any, rows: tuple[int, int], D: int) -> Matrix:
+    """The rows from the first to before the last of a CSR matrix as columns (D, n).
+
+    Each array is read only where these rows lie.
+    """
+    first, stop = rows
+    ends = np.asarray(indptr[first : stop + 1]).astype(np.int64)
+    if ends.size != stop - first + 1 or ends[0] < 0 or (np.diff(ends) < 0).any():
+        raise DataError("its indices do not fit the shape of the matrix")
+    part = slice(int(ends[0]), int(ends[-1]))
+    return columns(np.asarray(data[part]), np.asarray(indices[part]), ends, D)

@@ -1,159 +1,35 @@
 """Every store gives the matrix that was written, block by block, and says what is wrong with it."""
 
-import json
 import os
 import pickle
-import shutil
-import sys
 
-import dask.array
 import h5py
 import numpy as np
-import pyarrow as pa
 import pytest
-import zarr
-from pyarrow import parquet
 from scipy import sparse
 
 from bnmf_core.blocks.source import Blocks
 from bnmf_core.blocks.stores import open_source
-from bnmf_core.blocks.stores.dask_array import of_dask
 from bnmf_core.core.errors import DataError, NotFoundError
-from bnmf_core.numerics.matrix import dense, is_sparse
-
-D, N = 7, 50
-X = np.random.default_rng(0).poisson(0.6, size=(D, N)).astype(float)
-ROWS = sparse.csr_array(X.T)
-FEATURES = tuple(f"gene {d}" for d in range(D))
-CELLS = tuple(f"cell {n}" for n in range(N))
-
-
-def write_npy(path, values=X):
-    np.save(path / "x.npy", values.T)
-    return path / "x.npy"
-
-
-def write_csr(path, values=X):
-    sparse.save_npz(path / "x.npz", sparse.csr_array(values.T), compressed=False)
-    return path / "x.npz"
-
-
-def write_h5ad(path, values=X, kind="csr_matrix"):
-    with h5py.File(path / "x.h5ad", "w") as file:
-        if kind == "array":
-            file.create_dataset("X", data=values.T, chunks=(8, D))
-        else:
-            rows = sparse.csr_array(values.T)
-            group = file.create_group("X")
-            group.attrs.update({"encoding-type": kind, "shape": rows.shape})
-            for name in ("data", "indices", "indptr"):
-                group[name] = getattr(rows, name)
-        for name, words in (("obs", CELLS), ("var", FEATURES)):
-            group = file.create_group(name)
-            group.attrs["_index"] = "index"
-            group["index"] = list(words)
-    return path / "x.h5ad"
-
-
-def write_h5ad_dense(path, values=X):
-    return write_h5ad(path, values, "array")
-
-
-def write_zarr(path, values=X, version=3):
-    shutil.rmtree(path / "x.zarr", ignore_errors=True)
-    told = {"shape": (N, D), "chunks": (8, D), "dtype": "f4", "zarr_format": version}
-    zarr.create_array(path / "x.zarr", **told)[:] = values.T
-    return path / "x.zarr"
-
-
-def write_zarr_2(path, values=X):
-    return write_zarr(path, values, 2)
-
-
-def write_anndata(path, values=X, version=3, kind="csr_matrix"):
-    shutil.rmtree(path / "x.zarr", ignore_errors=True)
-    root = zarr.open_group(path / "x.zarr", mode="w", zarr_format=version)
-    if kind == "array":
-        root.create_array("X", data=values.T, chunks=(8, 3))
-    else:
-        rows = sparse.csr_array(values.T)
-        group = root.create_group("X", attributes={"encoding-type": kind, "shape": [N, D]})
-        for name in ("data", "indices", "indptr"):
-            group.create_array(name, data=getattr(rows, name), chunks=(20,))
-    for name, words in (("obs", CELLS), ("var", FEATURES)):
-        group = root.create_group(name, attributes={"_index": "index"})
-        group.create_array("index", shape=(len(words),), dtype=str)[:] = np.array(words, dtype="T")
-    return path / "x.zarr"
-
-
-def write_anndata_2(path, values=X):
-    return write_anndata(path, values, 2)
-
-
-def write_anndata_dense(path, values=X):
-    return write_anndata(path, values, kind="array")
-
-
-def write_wide(path, values=X):
-    table = pa.table({"cell": CELLS, **dict(zip(FEATURES, values, strict=True))})
-    parquet.write_table(table, path / "x.parquet", row_group_size=8)
-    return path / "x.parquet"
-
-
-# A document of a long table has at least one term.
-FULL = X.copy()
-FULL[0] += FULL.sum(axis=0) == 0
-
-
-def write_long(path, values=FULL, named=True, rows=13):
-    n, d = np.nonzero(values.T)
-    counts = values[d, n]
-    words, cells = np.array(FEATURES), np.array([f"cell {i:02}" for i in range(N)])
-    told = {"document": cells[n] if named else n + 5, "term": words[d] if named else d + 1}
-    table = pa.table(told | {"count": counts})
-    parquet.write_table(table, path / "x.parquet", row_group_size=rows)
-    return path / "x.parquet"
-
-
-WRITERS = {
-    "npy": write_npy,
-    "csr": write_csr,
-    "h5ad": write_h5ad,
-    "h5ad dense": write_h5ad_dense,
-    "zarr": write_zarr,
-    "zarr 2": write_zarr_2,
-    "anndata": write_anndata,
-    "anndata 2": write_anndata_2,
-    "anndata dense": write_anndata_dense,
-    "wide": write_wide,
-}
-NAMED = ("h5ad", "h5ad dense", "anndata", "anndata 2", "anndata dense", "wide")
+from bnmf_core.numerics.matrix import dense
+from tests.blocks.stored import (
+    CELLS,
+    FEATURES,
+    NAMED,
+    ROWS,
+    WRITERS,
+    X,
+    blocks_of,
+    same,
+    write_csr,
+    write_h5ad,
+    write_h5ad_dense,
+)
 
 
 @pytest.fixture(params=list(WRITERS))
 def kind(request):
     return request.param
-
-
-def blocks_of(path, **told):
-    return Blocks.of(open_source(path, **told), most_bytes=900)
-
-
-def same(blocks, values=X):
-    assert blocks.count > 2
-    assert (blocks.D, blocks.N) == values.shape
-    for i in range(blocks.count):
-        block = blocks.read(i)
-        assert is_sparse(block) == blocks.source.sparse
-        assert block.dtype == np.float64
-        np.testing.assert_array_equal(
-            dense(block), values[:, blocks.bounds[i] : blocks.bounds[i + 1]]
-        )
-        if is_sparse(block):
-            assert block.has_canonical_format
-        else:
-            assert block.flags.f_contiguous
-    np.testing.assert_array_equal(dense(blocks.source.read(3, 29)), values[:, 3:29])
 
 
 def test_every_store_is_the_matrix_block_by_block(tmp_path, kind):
@@ -300,116 +176,3 @@ def test_no_link_leads_out_of_an_hdf5_file(tmp_path):
         file["X"] = h5py.ExternalLink(str(inner), "X")
     with pytest.raises(DataError, match="lies in another file"):
         open_source(tmp_path / "x.h5ad")
-
-
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("rows", [13, 1, 10_000])
-def test_a_long_table_is_cut_between_documents(tmp_path, named, rows):
-    source = open_source(write_long(tmp_path, named=named, rows=rows))
-    assert (source.D, source.N, source.stored_entries) == (D, N, np.count_nonzero(FULL))
-    assert source.features == (FEATURES if named else tuple("1234567"))
-    blocks = Blocks.of(source, most_bytes=500)
-    if rows != 10_000:
-        same(pickle.loads(pickle.dumps(blocks)), FULL)
-    np.testing.assert_array_equal(dense(source.read(0, N)), FULL)
-    wanted = ("cell 03", "cell 41") if named else ("8", "46")
-    assert blocks.names(np.array([3, 41])) == wanted
-
-
-def test_a_long_table_that_cannot_be_read_says_why(tmp_path):
-    for documents, terms, words in (
-        (["b", "a"], [0, 1], "not sorted by document"),
-        (["a", None], [0, 1], "a row without a document"),
-        (["a", "b"], [0, 10**9], "number them from 0 or 1"),
-        (["a", "b"], [0.5, 1.0], "whole numbers or words"),
-    ):
-        told = {"document": documents, "term": terms, "count": [1, 2]}
-        parquet.write_table(pa.table(told), tmp_path / "x.parquet", row_group_size=1)
-        with pytest.raises(DataError, match=words):
-            open_source(tmp_path / "x.parquet")
-    parquet.write_table(pa.table({"a": [1], "b": ["word"]}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'b' of type string"):
-        open_source(tmp_path / "x.parquet")
-
-
-def test_a_missing_cell_of_a_table_is_not_a_number(tmp_path):
-    parquet.write_table(pa.table({"a": [1.0, None], "b": [3, 4]}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="not a number, of feature 1 and observation 2"):
-        Blocks.of(open_source(tmp_path / "x.parquet")).read(0)
-
-
-def test_a_torn_chunk_of_zarr_is_refused(tmp_path):
-    path = write_zarr(tmp_path)
-    chunk = path / "c" / "2" / "0"
-    chunk.write_bytes(chunk.read_bytes()[:9])
-    blocks = blocks_of(path)
-    blocks.read(0)
-    i = blocks.bounds.index(16)
-    with pytest.raises(DataError, match="cannot be read: the store is torn or damaged"):
-        blocks.read(i)
-    (path / "zarr.json").write_text("{")
-    with pytest.raises(DataError, match="cut off or damaged"):
-        open_source(path)
-
-
-def test_a_new_chunk_of_zarr_is_noticed(tmp_path):
-    path = write_zarr(tmp_path)
-    blocks = blocks_of(path)
-    blocks.read(0)
-    zarr.open_array(path, mode="r+")[0:8] = 3
-    with pytest.raises(DataError, match="changed after it was opened"):
-        blocks.read(0)
-
-
-def test_a_folder_of_zarr_has_no_links_and_runs_no_code(tmp_path, monkeypatch):
-    path = write_zarr_2(tmp_path)
-    told = json.loads((path / ".zarray").read_text())
-    (path / ".zarray").write_text(json.dumps(told | {"filters": [{"id": "pickle"}]}))
-    with pytest.raises(DataError, match="codec 'pickle', which is not opened"):
-        open_source(path)
-    path = write_zarr(tmp_path)
-    (path / "c" / "9").symlink_to("/etc")
-    with pytest.raises(DataError, match="holds a link"):
-        open_source(path)
-    with pytest.raises(DataError, match="store it by rows"):
-        open_source(write_anndata(tmp_path, kind="csc_matrix"))
-    monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(DataError, match="pip install"):
-        open_source(path)
-
-
-def test_arrays_of_dask_are_read_by_chunks():
-    array = dask.array.from_array(X.T, chunks=(8, D))
-    of_rows = array.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
-    blocks = Blocks.of(of_dask(array), most_bytes=900)
-    same(blocks)
-    for source in (of_dask(array.T, "columns"), of_dask(of_rows)):
-        same(pickle.loads(pickle.dumps(Blocks.of(source, most_bytes=400))))
-    assert pickle.loads(pickle.dumps(blocks)) == blocks
-    assert 0 < of_dask(of_rows).stored_entries < D * N
-    _, drawn = Blocks.of(of_dask(of_rows)).sample(9, np.random.default_rng(0))
-    assert drawn.shape == (D, 9)
-
-
-def test_a_wrong_chunk_of_dask_is_named():
-    def cut(block, block_info=None):
-        at = block_info[0]["chunk-location"][0]
-        return block[:, :-1] if at == 2 else block[:-1] if at == 3 else block / (at != 4)
-
-    array = dask.array.from_array(X.T + 1, chunks=(8, D))
-    wrong = array.map_blocks(cut, dtype=float, chunks=array.chunks)
-    blocks = Blocks.of(of_dask(wrong, label="cells"), most_bytes=500)
-    blocks.read(1)
-    with pytest.raises(
-        DataError, match=r"Block 3 \(observations 17 to 24\) of cells has 6 features"
-    ):
-        blocks.read(2)
-    with pytest.raises(DataError, match="Block 4 .* has 7 observations, but 8 were expected"):
-        blocks.read(3)
-    joined = Blocks.of(of_dask(wrong), most_bytes=1000)
-    with pytest.raises(DataError, match="its chunks have 6 and 7 features"):
-        joined.read(1)
-    with pytest.raises(DataError, match="2 chunks along the features"):
-        of_dask(array.rechunk({1: 4}))
-    with pytest.raises(DataError, match="unknown length"):
-        of_dask(array[array.sum(axis=1) > 9])

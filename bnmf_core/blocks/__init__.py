@@ -1,1 +1,1 @@
-"""Data larger than memory: X in blocks of observations, and what is computed block by block."""
+"""Data larger than memory: stores that are read some observations at a time."""

@@ -82,7 +82,7 @@ def columns(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, D: int) -
     if not fits or (indices.size and (indices.min() < 0 or indices.max() >= D)):
         raise DataError("its indices do not fit the shape of the matrix")
     small = max(D, indices.size) < 2**31
-    kind = np.int32 if small else np.int64
+    kind: Any = np.int32 if small else np.int64
     X = sparse.csc_array(
         (np.array(data, dtype=np.float64), np.array(indices, dtype=kind), indptr.astype(kind)),
         shape=(D, indptr.size - 1),
@@ -108,9 +108,9 @@ def opened(path: Path, stamp: str, opener: Callable[[Path], Any]) -> Any:
 
     It is opened again after a fork, or when the file was written again.
     """
-    held: OrderedDict[tuple[object, ...], Any] = getattr(_HELD, "files", OrderedDict())
-    if getattr(_HELD, "process", None) != os.getpid():
-        held = OrderedDict()
+    held: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+    if getattr(_HELD, "process", None) == os.getpid():
+        held = _HELD.files
     _HELD.files, _HELD.process = held, os.getpid()
     name = (opener.__module__, opener.__qualname__, path)
     for older in [key for key in held if key[:3] == name and key[3] != stamp]:

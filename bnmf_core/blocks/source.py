@@ -11,10 +11,10 @@ from scipy import sparse
 from bnmf_core.blocks.checks import check_block
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.numerics.matrix import Matrix, is_sparse, parts
+from bnmf_core.numerics.matrix import Matrix, Sparse, dense, is_sparse, parts
 
 # Bytes of a block of the usual size, and the most observations that it has.
-BLOCK_BYTES, MOST_OBSERVATIONS = 2**23, 65_536
+BLOCK_BYTES, MOST_OBSERVATIONS = 2**24, 65_536
 # A non-zero entry takes a number and its place.
 BYTES_DENSE, BYTES_SPARSE = 8, 12
 
@@ -223,10 +223,10 @@ class Blocks:
         indices = np.sort(rng.choice(self.N, count, replace=False, shuffle=False))
         found = [self.read(i)[:, of - self.bounds[i]] for i, of in self._by_block(indices)]
         if self.source.sparse:
-            return indices, sparse.csc_array(sparse.hstack(found, format="csc"))
+            joined: Sparse = sparse.hstack([X for X in found if is_sparse(X)], format="csc")
+            return indices, joined
         X = np.empty((self.D, count), order="F")
-        np.concatenate(found, axis=1, out=X)
-        return indices, X
+        return indices, np.concatenate([dense(one) for one in found], axis=1, out=X)
 
     def names(self, indices: np.ndarray) -> tuple[str, ...] | None:
         """The names of the observations with these numbers, which are sorted; None without names.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bnmf_core.blocks.source import Source
-from bnmf_core.blocks.stores import csr, h5ad, npy
+from bnmf_core.blocks.stores import csr, h5ad, npy, parquet, zarr
 from bnmf_core.blocks.stores.files import COLUMNS, ROWS
 from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.core.names import clean_name, listed
@@ -33,6 +33,10 @@ STORES: dict[str, Store] = {
         "CSR of scipy (NPZ)", lambda _, head: head.startswith(b"PK\x03\x04"), csr.open_csr
     ),
     "h5ad": Store("H5AD", lambda _, head: head.startswith(h5ad.HDF5), h5ad.open_h5ad),
+    "zarr": Store("Zarr (a folder)", lambda path, _: zarr.recognises(path), zarr.open_zarr),
+    "parquet": Store(
+        "Parquet", lambda _, head: head.startswith(parquet.MAGIC), parquet.open_parquet
+    ),
 }
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.blocks.checks import in_columns, opened
+from bnmf_core.blocks.checks import in_columns
 from bnmf_core.blocks.source import BYTES_DENSE, BYTES_SPARSE, fitting, steps
 from bnmf_core.blocks.stores.files import (
     ROWS,
@@ -39,7 +39,8 @@ class H5adSource(FileSource):
     @property
     def features(self) -> tuple[str, ...] | None:
         """The index of var, read from the file."""
-        return _names(self._file(), "var", 0, self.D)
+        with _open(self.path) as file:
+            return _names(file, "var", 0, self.D)
 
     @property
     def pieces(self) -> tuple[int, ...] | None:
@@ -48,18 +49,18 @@ class H5adSource(FileSource):
 
     def names(self, first: int, stop: int) -> tuple[str, ...] | None:
         """Of the index of obs, those from ``first`` to before ``stop``."""
-        return _names(self._file(), "obs", first, stop)
+        with _open(self.path) as file:
+            return _names(file, "obs", first, stop)
 
     def read(self, first: int, stop: int) -> Matrix:
         """The observations (D, stop − first), sparse where X is; see :class:`Source`."""
-        file = self._file()
-        if not self.sparse:
-            return in_columns(inside(file, "X")[first:stop].T)
-        data, indices, indptr = (inside(file, name) for name in PARTS)
-        return csr_rows(data, indices, indptr, (first, stop), self.D)
-
-    def _file(self) -> Any:
-        return opened(self.path, self.stamp(), _open)
+        # Opened for each read: HDF5 shows what it remembers of a file that is open while another
+        # program writes it, and lets nobody in this process write it.
+        with _open(self.path) as file:
+            if not self.sparse:
+                return in_columns(inside(file, "X")[first:stop].T)
+            data, indices, indptr = (inside(file, name) for name in PARTS)
+            return csr_rows(data, indices, indptr, (first, stop), self.D)
 
 
 def _open(path: Path) -> Any:

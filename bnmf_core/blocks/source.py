@@ -14,7 +14,7 @@ from bnmf_core.core.names import clean_name
 from bnmf_core.numerics.matrix import Matrix, Sparse, dense, is_sparse, parts
 
 # Bytes of a block of the usual size, and the most observations that it has.
-BLOCK_BYTES, MOST_OBSERVATIONS = 2**24, 65_536
+BLOCK_BYTES, MOST_OBSERVATIONS = 2**23, 65_536
 # A non-zero entry takes a number and its place.
 BYTES_DENSE, BYTES_SPARSE = 8, 12
 

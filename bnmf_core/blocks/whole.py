@@ -13,6 +13,7 @@ from bnmf_core.blocks.stores import open_source
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError, DataError
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.whole import AllObservations
 from bnmf_core.numerics.matrix import Matrix
 
 # Observations in memory, unless another number is asked for.
@@ -180,7 +181,7 @@ def block_problem(problem: Problem, i: int, X: Matrix) -> Problem:
     return Problem(part, problem.model, problem.model_settings, problem.rank, None, problem.of_loss)
 
 
-def whole_of(problem: Problem) -> Whole:
+def whole_of(problem: Problem) -> AllObservations:
     """The whole that the problem's data are a sample of."""
     whole = problem.dataset.whole
     assert whole is not None

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from typing import Any, Required, TypedDict
 
 import numpy as np
 
@@ -24,18 +24,13 @@ from bnmf_core.core.checked import (
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.names import clean_name
 from bnmf_core.core.texts import Texts
+from bnmf_core.core.whole import AllObservations
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
 
-if TYPE_CHECKING:  # blocks are made of datasets
-    from pathlib import Path
-
-    from bnmf_core.blocks import whole as blocks_of
-    from bnmf_core.blocks.source import Source
-    from bnmf_core.blocks.whole import Whole
-else:
-    blocks_of = lazy("bnmf_core.blocks.whole")
+# What reads files stands above what it makes.
+blocks_of: Any = lazy("bnmf_core.blocks.whole")
 
 # Of the name for features, which stands in sentences and headings.
 LONGEST_NOUN = 24
@@ -121,7 +116,7 @@ class Dataset:
     map_shape: tuple[int, int] | None = None
     descriptions: Mapping[str, np.ndarray] = field(default_factory=dict)
     texts: Texts | None = None
-    whole: "Whole | None" = None
+    whole: AllObservations | None = None
 
     def __post_init__(self) -> None:
         """Store a sparse X by columns: compiled loops read it so, and would leave its memory."""
@@ -197,7 +192,7 @@ class Dataset:
         )
 
     @classmethod
-    def from_blocks(cls, source: "Source | str | Path", **described: Any) -> "Dataset":
+    def from_blocks(cls, source: Any, **described: Any) -> "Dataset":
         """A dataset larger than memory: X holds a sample, and runs read all of it in blocks.
 
         Parameters
@@ -228,7 +223,8 @@ class Dataset:
         >>> particles.A.shape, particles.W.shape
         ((3, 6, 2), (3, 2, 500))
         """
-        return blocks_of.in_blocks(source, **described)
+        found: Dataset = blocks_of.in_blocks(source, **described)
+        return found
 
     @property
     def D(self) -> int:

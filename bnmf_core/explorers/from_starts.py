@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bnmf_core.blocks import descent
 from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, OnBlocks, Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
@@ -14,6 +13,7 @@ from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.passes import descent
 from bnmf_core.solvers import SOLVERS, certificate, hals, sampling, second_order, usual_solver
 from bnmf_core.solvers.solution import (
     FURTHEST,

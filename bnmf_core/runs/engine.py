@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.blocks.passes import Cancel, Passes
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, RunError
@@ -25,6 +24,7 @@ from bnmf_core.core.settings import declarations
 from bnmf_core.core.spec import FailedChain, Progress, RunInfo, RunSpec
 from bnmf_core.numerics.compiling import seconds_compiled
 from bnmf_core.numerics.threads import one_blas_thread, worker_count
+from bnmf_core.passes.executor import Cancel, Passes
 from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.runs.record import finite_states, record
 from bnmf_core.store.checkpoint import Checkpoint, Failure, restore_generator

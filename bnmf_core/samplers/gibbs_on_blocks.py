@@ -17,19 +17,20 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.blocks import squared_error
-from bnmf_core.blocks.descent import measured
-from bnmf_core.blocks.passes import CURRENT
-from bnmf_core.blocks.sums import of_data, prior_of_A
-from bnmf_core.blocks.whole import Whole, block_problem, whole_of
+from bnmf_core.blocks.whole import block_problem, whole_of
 from bnmf_core.core.algorithm import Batch, OnBlocks, Scores, Shard
 from bnmf_core.core.errors import SettingsError, StoreError
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.model import given
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.whole import AllObservations
 from bnmf_core.numerics.counts import Counts
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.passes import squared_error
+from bnmf_core.passes.descent import measured
+from bnmf_core.passes.executor import CURRENT
+from bnmf_core.passes.sums import of_data, prior_of_A
 from bnmf_core.samplers import gibbs, sources
 from bnmf_core.samplers.chains import joined, recorded
 from bnmf_core.samplers.starting import starts
@@ -57,7 +58,7 @@ class Drawn:
     """What a pass brings back of one block.
 
     W : (c, R, n) weights that were drawn. sums : what A is drawn from, added over blocks.
-    loss, log_joint : (c,). data : as of :class:`~bnmf_core.blocks.sums.Sums`.
+    loss, log_joint : (c,). data : as of :class:`~bnmf_core.passes.sums.Sums`.
     """
 
     W: np.ndarray
@@ -131,7 +132,7 @@ def _swept(problem: Problem, state: State, rng: np.random.Generator) -> tuple[St
     return State(chains, _bases(problem, state.A, total.sums, rng), state.seed), scores
 
 
-def _read(path: Path, whole: Whole, i: int, shape: tuple[int, int]) -> np.ndarray:
+def _read(path: Path, whole: AllObservations, i: int, shape: tuple[int, int]) -> np.ndarray:
     """The weights (c, R, n) of block i."""
     size = int(whole.starts[i + 1] - whole.starts[i])
     count, offset = np.prod(shape) * size, 8 * np.prod(shape) * int(whole.starts[i])

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.blocks.whole import reopened
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.core.texts import MOST_BYTES, Texts
+from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
+# What reads files stands above what keeps them.
+blocks_of: Any = lazy("bnmf_core.blocks.whole")
 META, TEXTS = "meta.json", "texts.npz"
 # Bytes of X that are read within about a second.
 SOON_READ = 2_000_000_000
@@ -126,7 +128,9 @@ def read_dataset(folder: Path) -> Dataset:
             )
             if meta.get("texts")
             else None,
-            whole=reopened(meta["whole"], arrays["sample"]) if meta.get("whole") else None,
+            whole=blocks_of.reopened(meta["whole"], arrays["sample"])
+            if meta.get("whole")
+            else None,
         )
     except (StoreError, KeyError, TypeError, ValueError) as error:
         raise _damaged(meta, error) from error

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core.blocks import counts, sums
-from bnmf_core.blocks.descent import plain_step
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.passes import counts, sums
+from bnmf_core.passes.descent import plain_step
 from bnmf_core.runs import engine
 from bnmf_core.solvers import second_order
 from bnmf_core.solvers.newton import with_unmeasured

@@ -1,4 +1,4 @@
-"""NPZ of scipy: a CSR matrix whose arrays lie uncompressed in the archive, and are mapped."""
+"""NPZ of scipy: a CSR matrix whose arrays lie uncompressed in the archive."""
 
 import struct
 import zipfile
@@ -14,6 +14,7 @@ from bnmf_core.blocks.stores.files import (
     ROWS,
     FileSource,
     Header,
+    Values,
     check_ends,
     check_matrix,
     check_numbers,
@@ -38,13 +39,12 @@ class CsrSource(FileSource):
 
     def read(self, first: int, stop: int) -> Matrix:
         """The observations (D, stop − first), sparse; see :class:`Source`."""
-        data, indices, indptr = opened(self.path, self.stamp(), _mapped)
+        data, indices, indptr = opened(self.path, self.stamp(), _values)
         return csr_rows(data, indices, indptr, (first, stop), self.D)
 
 
-def _mapped(path: Path) -> list[np.ndarray]:
-    headers, _ = _headers(path)
-    return [header.mapped(path) for header in headers]
+def _values(path: Path) -> list[Values]:
+    return [Values(path, header) for header in _headers(path)[0]]
 
 
 def _headers(path: Path) -> tuple[list[Header], tuple[int, ...]]:
@@ -118,7 +118,7 @@ def open_csr(path: Path, observations: str = ROWS) -> CsrSource:
         *"iu"
     }:
         raise DataError(f"{where} has arrays that are no sparse matrix; {ADVICE}.")
-    check_ends(indptr.mapped(path), N, data.shape[0], indices.shape[0], where)
+    check_ends(Values(path, indptr), N, data.shape[0], indices.shape[0], where)
     entries = data.shape[0]
     width = fitting(BYTES_SPARSE * entries / max(N, 1))
     return CsrSource(clean_name(path.stem, 60), D, N, True, entries, width, path)

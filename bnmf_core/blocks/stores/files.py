@@ -1,4 +1,4 @@
-"""What sources of files share: where they lie, and how their bytes are mapped."""
+"""What sources of files share: where they lie, and how their bytes are read."""
 
 import math
 from abc import ABC
@@ -50,12 +50,34 @@ class Header:
         """Bytes of the values."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    def mapped(self, path: Path) -> np.ndarray:
-        """The values where they lie in the file."""
-        order: Any = "F" if self.by_columns else "C"
-        if not self.size:  # nothing cannot be mapped
-            return np.empty(self.shape, self.dtype, order)
-        return np.memmap(path, self.dtype, "r", self.start, self.shape, order)
+
+@dataclass(frozen=True)
+class Values:
+    """The values of an array in a file, in the order of the file: any part, read when asked for.
+
+    They are read, not mapped: mapped pages count as memory of the process, and a file that is cut
+    off meanwhile would end it.
+    """
+
+    path: Path
+    header: Header
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array."""
+        return self.header.shape
+
+    def __getitem__(self, part: int | slice) -> np.ndarray:
+        if isinstance(part, int):
+            return self[part : part + 1][0]
+        first, stop, _ = part.indices(math.prod(self.shape))
+        each = self.header.dtype.itemsize
+        with self.path.open("rb") as file:
+            file.seek(self.header.start + first * each)
+            held = file.read(max(stop - first, 0) * each)
+        if len(held) != max(stop - first, 0) * each:
+            raise DataError("the file has been cut off")
+        return np.frombuffer(held, self.header.dtype)
 
 
 def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:

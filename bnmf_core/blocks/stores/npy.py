@@ -1,4 +1,4 @@
-"""NPY: one array of NumPy, mapped into memory where it lies on disk."""
+"""NPY: one array of NumPy, read where it lies on disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from bnmf_core.blocks.source import BYTES_DENSE, fitting
 from bnmf_core.blocks.stores.files import (
     ROWS,
     FileSource,
+    Values,
     check_matrix,
     check_numbers,
     npy_header,
@@ -28,14 +29,18 @@ class NpySource(FileSource):
 
     def read(self, first: int, stop: int) -> Matrix:
         """The observations (D, stop − first), dense; see :class:`Source`."""
-        X = opened(self.path, self.stamp(), _mapped)
-        return in_columns(X[first:stop].T if self.by_rows else X[:, first:stop])
+        values, n = opened(self.path, self.stamp(), _values), stop - first
+        if self.by_rows != values.header.by_columns:  # an observation after the other
+            return in_columns(values[first * self.D : stop * self.D].reshape(n, self.D).T)
+        X = np.empty((self.D, n), order="F")
+        for d in range(self.D):
+            X[d] = values[d * self.N + first : d * self.N + stop]
+        return X
 
 
-def _mapped(path: Path) -> np.ndarray:
+def _values(path: Path) -> Values:
     with path.open("rb") as file:
-        header = npy_header(file, None, clean_name(path.name, 60))
-    return header.mapped(path)
+        return Values(path, npy_header(file, None, clean_name(path.name, 60)))
 
 
 def open_npy(path: Path, observations: str = ROWS) -> NpySource:

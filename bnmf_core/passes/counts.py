@@ -12,11 +12,11 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.blocks.sums import Sums, of_weights
 from bnmf_core.blocks.whole import whole_of
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.passes.sums import Sums, of_weights
 from bnmf_core.solvers.nnls import TOLERANCE, active_set
 
 # Multiplicative updates before Newton's steps, and the most of these.

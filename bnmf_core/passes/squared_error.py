@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from bnmf_core.blocks.sums import Sums, of_weights
 from bnmf_core.blocks.whole import whole_of
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix, is_sparse, stored
 from bnmf_core.numerics.sparse_products import product
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.passes.sums import Sums, of_weights
 from bnmf_core.solvers.nnls import solve_columns
 
 

@@ -19,9 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bnmf_core.blocks import counts, squared_error, sums
-from bnmf_core.blocks.passes import CURRENT, over_blocks
-from bnmf_core.blocks.sums import Sums
 from bnmf_core.blocks.whole import whole_of
 from bnmf_core.core.algorithm import Batch, Scores, Shard, unshared
 from bnmf_core.core.errors import SettingsError
@@ -29,6 +26,9 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE, SQUARED_ERROR
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.passes import counts, squared_error, sums
+from bnmf_core.passes.executor import CURRENT, over_blocks
+from bnmf_core.passes.sums import Sums
 from bnmf_core.solvers.nnls import solve_columns
 from bnmf_core.solvers.solution import FURTHEST, Solver, Stopping
 from bnmf_core.solvers.stationarity import kkt_distance, turned

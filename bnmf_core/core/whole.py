@@ -1,0 +1,51 @@
+"""What data are that hold a sample of observations in memory and the others elsewhere."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from bnmf_core.numerics.matrix import Matrix
+
+
+class AllObservations(Protocol):
+    """All observations of a dataset, see :class:`bnmf_core.blocks.whole.Whole`."""
+
+    @property
+    def N(self) -> int:
+        """Observations that are seen."""
+
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the seen observations of each block begin among all seen ones: (count + 1,)."""
+
+    @property
+    def sample(self) -> np.ndarray:
+        """(S,) the places in the whole of the dataset's observations."""
+
+    @property
+    def key(self) -> str:
+        """What tells these data from others."""
+
+    @property
+    def path(self) -> str:
+        """Where they lie; "" where in no file."""
+
+    @property
+    def blocks(self) -> Any:
+        """How they are read."""
+
+    def read(self, i: int) -> Matrix:
+        """The seen observations of block i, X (D, n)."""
+
+    def sampled(self, i: int) -> np.ndarray:
+        """Where the sample's observations are among the seen ones of block i."""
+
+    def without(self, train: np.ndarray, held: np.ndarray) -> "AllObservations":
+        """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
+
+    def described(self) -> dict[str, Any]:
+        """What opens them again, ready for JSON."""

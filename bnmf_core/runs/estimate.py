@@ -43,7 +43,7 @@ class Estimate:
 
     seconds : expected duration on an idle machine. factor : it may be so many times as long, or as
     short. busy : seconds that processors work, all together. bytes_kept : size of the particles.
-    memory : peak, bytes.
+    memory : peak, bytes. passes : over X, where it is in blocks.
     """
 
     seconds: float
@@ -51,6 +51,7 @@ class Estimate:
     memory: int
     factor: float = GUESSED
     busy: float = 0.0
+    passes: int = 0
 
     @property
     def low(self) -> float:
@@ -79,25 +80,25 @@ def estimate(
     algorithm, settings = check(dataset, spec)
     needed = memory_needed(dataset, spec)
     at_once = _at_once(algorithm, settings, spec, dataset)
-    reading = 0.0
+    problem = _problem(dataset, spec)
+    count, reading = 0, 0.0
+    if dataset.whole is not None:
+        count = passes(algorithm, settings, problem, spec.particles)
+        reading = seconds_of_reading(dataset.whole, count)
     earlier = [] if store is None else _finished(store, spec.algorithm)
     if same := [run for run in earlier if _same(run, dataset, spec)]:
         busy = median(_busy(run, at_once) for run in same[:LEARN_FROM])
-        factor = KNOWN
+        factor, reading = KNOWN, 0.0
     elif pilot is not None:
         busy, factor = pilot.busy, TRIED_OUT if pilot.part == 1.0 else TRIED
     else:
-        problem = _problem(dataset, spec)
         work = spec.particles * algorithm.work(problem, settings)
         rate = _learned_rate(store, earlier)
-        if dataset.whole is not None:
-            count = passes(algorithm, settings, problem, spec.particles)
-            reading = seconds_of_reading(dataset.whole, count)
         busy, factor = work / (rate or FIRST_GUESS), LEARNED if rate else GUESSED
     if spec.seconds:
         busy = min(busy, spec.seconds)
     seconds = PREPARING + busy / at_once + reading
-    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy)
+    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy, count)
 
 
 def together(estimates: Sequence[Estimate]) -> tuple[float, float]:

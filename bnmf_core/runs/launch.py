@@ -34,7 +34,8 @@ from bnmf_core.runs.estimate import (
     together,
 )
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
-from bnmf_core.runs.on_blocks import seconds_of_reading, sweep_work
+from bnmf_core.runs.memory import sized
+from bnmf_core.runs.on_blocks import bytes_of_a_pass, seconds_of_reading, sweep_work
 from bnmf_core.runs.planning import check
 from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store.records import RunRecord
@@ -320,6 +321,27 @@ def cost(
         weighing = weighing[0], weighing[1] * slower
     findings = low, high * (1 + COMPARING) * slower
     return Cost(findings, weighing, shared=slower > BUSY)
+
+
+def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[Estimate]) -> str:
+    """How many passes over X runs of these estimates make, how long, and what a pass reads.
+
+    "" where X is in memory.
+    """
+    if dataset.whole is None or not specs:
+        return ""
+    counts = {
+        label_of(spec.algorithm): one.passes for spec, one in zip(specs, estimates, strict=True)
+    }
+    makers: dict[int, list[str]] = {}
+    for label, count in counts.items():
+        makers.setdefault(count, []).append(label)
+    each = [f"about {count:,} ({listed(of)})" for count, of in sorted(makers.items())]
+    return (
+        f"A run makes {listed(each, 'or')} passes over all {dataset.whole.N:,} observations; each "
+        f"pass reads {sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
+        f"{spoken(*together(estimates))}."
+    )
 
 
 def in_words(spec: RunSpec) -> str:

@@ -166,15 +166,15 @@ def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) ->
     here = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
     if available is not None and here > available:
         raise RunError(
-            f"This run needs about {_size(here)} of memory and {_size(available)} are available; "
+            f"This run needs about {sized(here)} of memory and {sized(available)} are available; "
             f"{lower}."
         )
     if rooms and not any(fits(room, dataset, spec) for room in rooms):
         needs = [(needed_by(room, dataset, spec), room.memory or 0) for room in rooms]
         needed, limit = max(needs, key=lambda one: one[1] - one[0])
         raise RunError(
-            f"This run needs about {_size(needed)} of memory on a worker of the cluster and the "
-            f"largest may take {_size(limit)}; start larger workers, or {lower}."
+            f"This run needs about {sized(needed)} of memory on a worker of the cluster and the "
+            f"largest may take {sized(limit)}; start larger workers, or {lower}."
         )
 
 
@@ -229,5 +229,6 @@ def _of_group(folder: Path) -> int | None:
     return None
 
 
-def _size(count: int) -> str:
+def sized(count: int) -> str:
+    """Bytes in words."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

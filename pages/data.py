@@ -2,19 +2,21 @@
 
 import streamlit as st
 
-from pages.data_parts import conversation, overview, results, sources
+from pages.data_parts import conversation, larger, overview, results, sources
 from pages.frame import choosing, guard, hints, link, view
 from pages.frame.services import store
 
 guard.enter("data")
-samples, upload, generate, download, others = st.tabs(
-    ["Samples", "Upload", "Generate", "Download", "Import factorizations"],
+samples, upload, server, generate, download, others = st.tabs(
+    ["Samples", "Upload", "Larger than memory", "Generate", "Download", "Import factorizations"],
     default="Upload" if st.query_params.get("source") == "upload" else "Samples",
 )
 with samples:
     sources.samples()
 with upload:
     pending = conversation.upload()
+with server:
+    larger.draw()
 with generate:
     sources.generate()
 with download:

@@ -22,10 +22,13 @@ def described(dataset: Dataset) -> list[str]:
     ['2 features × 2 observations', '50 % zeros', 'counts', 'label (2 classes)']
     """
     zeros = 1.0 - np.count_nonzero(stored(dataset.X)) / dataset.observed
+    whole = dataset.whole
     facts = [
-        f"{dataset.D:,} {dataset.feature_noun} × {dataset.N:,} observations",
-        f"{percent(zeros)} zeros",
+        f"{dataset.D:,} {dataset.feature_noun} × {(whole or dataset).N:,} observations",
+        f"{percent(zeros)} zeros{' in the sample' if whole else ''}",
     ]
+    if whole:
+        facts.append(f"{whole.count:,} block{'s' * (whole.count != 1)}")
     if dataset.missing:
         known = int(dataset.hidden_entries()[1].sum())
         hidden = f", {known:,} of them hidden on purpose" if known else ""
@@ -38,6 +41,25 @@ def described(dataset: Dataset) -> list[str]:
         classes = len(set(values.tolist()) - {""})
         facts.append(f"{key} ({classes:,} class{'es' * (classes != 1)})")
     return facts
+
+
+def sample_said(dataset: Dataset) -> str:
+    """What is of all observations, and what of a sample of them; "" where X is in memory.
+
+    >>> import tempfile
+    >>> from bnmf_core import Dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.ones((1200, 4)))
+    ...     print(sample_said(Dataset.from_blocks(f"{folder}/X.npy", sample=200)))
+    A, errors and modes are of all 1,200 observations; charts of observations show a random sample \
+of 200.
+    """
+    if dataset.whole is None:
+        return ""
+    return (
+        f"A, errors and modes are of all {dataset.whole.N:,} observations; charts of observations "
+        f"show a random sample of {dataset.N:,}."
+    )
 
 
 def dominant_feature(dataset: Dataset) -> str:

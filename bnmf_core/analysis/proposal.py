@@ -61,6 +61,9 @@ def proposal(dataset: Dataset) -> Proposal:
     if numbers.kind is not Kind.COUNTS:
         return Proposal(suited.key, reason, numbers)
     found = variation(dataset)
-    if found.beyond_poisson:
+    said = f"{numbers.advice} {found.said}".lstrip()
+    if found.beyond_poisson and dataset.whole is not None:
+        said += " Data that are read in blocks have no model for that, so Poisson is used."
+    elif found.beyond_poisson:
         suited = model_for(Kind.VARIED) or suited
-    return Proposal(suited.key, f"{numbers.advice} {found.said}".lstrip(), numbers, found)
+    return Proposal(suited.key, said, numbers, found)

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from bnmf_core.core.algorithm import AnyAlgorithm
@@ -16,6 +16,7 @@ from bnmf_core.data.split import split
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import memory_needed
+from bnmf_core.runs.on_blocks import passes, seconds_of_reading
 from bnmf_core.runs.pilots import Pilot
 from bnmf_core.runs.planning import check
 from bnmf_core.store.records import RunRecord
@@ -42,7 +43,7 @@ class Estimate:
 
     seconds : expected duration on an idle machine. factor : it may be so many times as long, or as
     short. busy : seconds that processors work, all together. bytes_kept : size of the particles.
-    memory : peak, bytes.
+    memory : peak, bytes. passes : over X, where it is in blocks.
     """
 
     seconds: float
@@ -50,6 +51,7 @@ class Estimate:
     memory: int
     factor: float = GUESSED
     busy: float = 0.0
+    passes: int = 0
 
     @property
     def low(self) -> float:
@@ -77,21 +79,26 @@ def estimate(
     """
     algorithm, settings = check(dataset, spec)
     needed = memory_needed(dataset, spec)
-    at_once = _at_once(algorithm, settings, spec)
+    at_once = _at_once(algorithm, settings, spec, dataset)
+    problem = _problem(dataset, spec)
+    count, reading = 0, 0.0
+    if dataset.whole is not None:
+        count = passes(algorithm, settings, problem, spec.particles)
+        reading = seconds_of_reading(dataset.whole, count)
     earlier = [] if store is None else _finished(store, spec.algorithm)
     if same := [run for run in earlier if _same(run, dataset, spec)]:
         busy = median(_busy(run, at_once) for run in same[:LEARN_FROM])
-        factor = KNOWN
+        factor, reading = KNOWN, 0.0
     elif pilot is not None:
         busy, factor = pilot.busy, TRIED_OUT if pilot.part == 1.0 else TRIED
     else:
-        work = spec.particles * algorithm.work(_problem(dataset, spec), settings)
+        work = spec.particles * algorithm.work(problem, settings)
         rate = _learned_rate(store, earlier)
         busy, factor = work / (rate or FIRST_GUESS), LEARNED if rate else GUESSED
     if spec.seconds:
         busy = min(busy, spec.seconds)
-    seconds = PREPARING + busy / at_once
-    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy)
+    seconds = PREPARING + busy / at_once + reading
+    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy, count)
 
 
 def together(estimates: Sequence[Estimate]) -> tuple[float, float]:
@@ -139,14 +146,16 @@ def _rounded(seconds: float) -> tuple[str, str]:
 def _problem(dataset: Dataset, spec: RunSpec) -> Problem:
     """The data that a run sees, and its rank."""
     if spec.holdout:
-        dataset = dataset.columns(split(dataset, spec.holdout)[0])
+        dataset = replace(dataset.columns(split(dataset, spec.holdout)[0]), whole=dataset.whole)
     model = MODELS[spec.model]
     chosen: object = build(model.Settings, spec.model_settings, model.label)
     return Problem.without_model(dataset, spec.rank, loss=model.loss(chosen))
 
 
-def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec) -> int:
+def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec, dataset: Dataset) -> int:
     """How many cores a run keeps busy."""
+    if dataset.whole is not None:
+        return max(1, min(dataset.whole.count, WORKERS))
     if spec.seconds and algorithm.family != "sampler":
         return 1
     return max(1, min(len(algorithm.shard_sizes(settings, spec.particles)), WORKERS))
@@ -185,7 +194,7 @@ def _learned_rate(store: RunStore | None, runs: Sequence[RunRecord]) -> float | 
         except BNMFError:  # a run of another version, or of data that are gone, tells nothing
             continue
         work = run.done * algorithm.work(_problem(dataset, run.spec), settings)
-        rates.append(work / _busy(run, _at_once(algorithm, settings, run.spec)))
+        rates.append(work / _busy(run, _at_once(algorithm, settings, run.spec, dataset)))
         if len(rates) == LEARN_FROM:
             break
     return median(rates) if rates else None

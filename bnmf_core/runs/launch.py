@@ -34,12 +34,16 @@ from bnmf_core.runs.estimate import (
     together,
 )
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
+from bnmf_core.runs.memory import sized
+from bnmf_core.runs.on_blocks import bytes_of_a_pass, seconds_of_reading, sweep_work
 from bnmf_core.runs.planning import check
 from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store.records import RunRecord
 
 # Factorizations of each explorer, fewer where they take too long.
 COUNTS = (60, 40, 20, 10)
+# The same where X is in blocks, the part of a plan's factorizations, and seconds they may take.
+COUNTS_ON_BLOCKS, FEWER_ON_BLOCKS, PATIENCE_ON_BLOCKS = (20, 10, 5), 3, 1800.0
 # Draws of each chain, and fewer where the numbers of all are more than these.
 DRAWS, FEWEST_DRAWS, NUMBERS = 100, 50, 2**26
 # Seconds, as far as multiply-adds tell, that the explorers may take, and that the chains may.
@@ -182,7 +186,13 @@ def preset(
 
     runs, wanted = KINDS[kind], PLANS[plan]
     under = MODELS[model or runs.model]
-    explorers = [key for key in runs.explorers if ALGORITHMS[key].works_with(under)]
+    explorers = [
+        key for key in runs.explorers if ALGORITHMS[key].works_with(under) and _able(key, dataset)
+    ]
+    counts: tuple[int, ...] = COUNTS
+    patience, size = PATIENCE, "large"
+    if dataset.whole is not None:
+        counts, patience, size = COUNTS_ON_BLOCKS, PATIENCE_ON_BLOCKS, "read in blocks"
 
     def specs_of(count: int) -> list[RunSpec]:
         return [RunSpec(key, rank, under.key, count, seed, holdout=holdout) for key in explorers]
@@ -192,31 +202,50 @@ def preset(
 
     left_out: list[str] = []
     if restarts is None:
-        counts = {wanted.most, *COUNTS}
-        fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]
-        restarts = max(fits, default=COUNTS[-1])
+        most = wanted.most if dataset.whole is None else wanted.most // FEWER_ON_BLOCKS
+        offered = {most, *counts}
+        fits = [count for count in offered if seconds(specs_of(count)) <= patience]
+        restarts = max(fits, default=counts[-1])
         if restarts < wanted.most:
             left_out.append(
-                f"The data are large, so there are {restarts} factorizations of each kind instead "
+                f"The data are {size}, so there are {restarts} factorizations of each kind instead "
                 f"of {wanted.most}; the fewer there are, the less is known of what none has found."
             )
     specs = specs_of(restarts)
     chain = chains_of(dataset, rank, seed, holdout, kind, under.key)
-    others = [
-        replace(chain, algorithm=key, settings=dict(SETTINGS.get(key, {})))
+    keys = [
+        key
         for key in wanted.samplers
         if kind == "parts" and key != chain.algorithm and ALGORITHMS[key].works_with(under)
     ]
-    others = [spec for spec in others if not _refused(dataset, spec)]
-    affordable = [spec for spec in (chain, *others) if seconds([spec]) <= PATIENCE]
+    if unable := [key for key in keys if not _able(key, dataset)]:
+        left_out.append(
+            f"{listed(map(label_of, unable))} "
+            f"{'needs' if len(unable) == 1 else 'need'} all data in memory, and "
+            f"{'is' if len(unable) == 1 else 'are'} left out."
+        )
+    others = [
+        replace(chain, algorithm=key, settings=dict(SETTINGS.get(key, {})))
+        for key in keys
+        if key not in unable
+    ]
+    chains = [spec for spec in others if not _refused(dataset, spec)]
+    if dataset.whole is None or not _refused(dataset, chain):
+        chains.insert(0, chain)
+    affordable = [spec for spec in chains if seconds([spec]) <= patience]
     specs += affordable
-    if len(affordable) < 1 + len(others):
-        missing = [label_of(s.algorithm) for s in (chain, *others) if s not in affordable]
+    if len(affordable) < len(chains):
+        missing = [label_of(s.algorithm) for s in chains if s not in affordable]
         left_out.append(
             f"{listed(missing)} would take too long on data of this size, and "
             f"{'is' if len(missing) == 1 else 'are'} left out."
         )
     return Preset(tuple(specs), tuple(left_out))
+
+
+def _able(key: str, dataset: Dataset) -> bool:
+    """Whether an algorithm can do with data of this size."""
+    return dataset.whole is None or ALGORITHMS[key].on_blocks is not None
 
 
 def _refused(dataset: Dataset, spec: RunSpec) -> bool:
@@ -243,14 +272,18 @@ def chains_of(
     """
     runs, under = KINDS[kind], MODELS[model or KINDS[kind].model]
     able = [a.key for a in ALGORITHMS.values() if a.exact and a.works_with(under)]
+    able = [key for key in able if _able(key, dataset)] or able
     chain = runs.chain if runs.chain in able else able[0]
     settings = dict(SETTINGS.get(chain, {}))
     numbers = rank * (dataset.D + dataset.N) * CHAINS
     draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS)) * CHAINS
     if "longest" in declarations(ALGORITHMS[chain].Settings):
         problem = Problem(dataset, under, under.Settings(), rank)
-        sweep = work_per_sweep(problem) * CHAINS / FIRST_GUESS
-        longest = WORKERS * PATIENCE / (2.0 * sweep)
+        work, reading = work_per_sweep(problem), 0.0
+        if dataset.whole is not None:
+            work, reading = sweep_work(problem), seconds_of_reading(dataset.whole, 1)
+        sweep = work * CHAINS / FIRST_GUESS
+        longest = WORKERS * PATIENCE / (2.0 * sweep + 2.0 * WORKERS * reading)
         settings["longest"] = int(np.clip(longest, SHORTEST, LONGEST))
     return RunSpec(chain, rank, under.key, draws, seed, settings, holdout=holdout)
 
@@ -288,6 +321,27 @@ def cost(
         weighing = weighing[0], weighing[1] * slower
     findings = low, high * (1 + COMPARING) * slower
     return Cost(findings, weighing, shared=slower > BUSY)
+
+
+def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[Estimate]) -> str:
+    """How many passes over X runs of these estimates make, how long, and what a pass reads.
+
+    "" where X is in memory.
+    """
+    if dataset.whole is None or not specs:
+        return ""
+    counts = {
+        label_of(spec.algorithm): one.passes for spec, one in zip(specs, estimates, strict=True)
+    }
+    makers: dict[int, list[str]] = {}
+    for label, count in counts.items():
+        makers.setdefault(count, []).append(label)
+    each = [f"about {count:,} ({listed(of)})" for count, of in sorted(makers.items())]
+    return (
+        f"A run makes {listed(each, 'or')} passes over all {dataset.whole.N:,} observations; each "
+        f"pass reads {sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
+        f"{spoken(*together(estimates))}."
+    )
 
 
 def in_words(spec: RunSpec) -> str:

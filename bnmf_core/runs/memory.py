@@ -9,11 +9,14 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
-from bnmf_core.core.settings import values_of
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.settings import build, values_of
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.on_blocks import bytes_at_work
 
 MEMORY_INFO = Path("/proc/meminfo")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -132,9 +135,19 @@ def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
         for name in ("block", "chains")
         if name in usual
     }
+    if dataset.whole is not None:
+        sampler = "chains" in chosen
+        at_once = min(chosen["chains"], spec.particles) if sampler else spec.particles
+        return bytes_at_work(dataset, spec.rank, _loss(spec), at_once, sampler, threads)
     blocks = min(chosen.get("block", 1), largest_block(dataset, spec.rank)) * threads
     at_once = min(chosen.get("chains", blocks), spec.particles)
     return COPIES * 8 * at_once * spec.rank * (dataset.D + _seen(dataset, spec))
+
+
+def _loss(spec: RunSpec) -> Loss:
+    model = MODELS[spec.model]
+    chosen: object = build(model.Settings, spec.model_settings, model.label)
+    return model.loss(chosen)
 
 
 def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> None:
@@ -153,15 +166,15 @@ def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) ->
     here = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
     if available is not None and here > available:
         raise RunError(
-            f"This run needs about {_size(here)} of memory and {_size(available)} are available; "
+            f"This run needs about {sized(here)} of memory and {sized(available)} are available; "
             f"{lower}."
         )
     if rooms and not any(fits(room, dataset, spec) for room in rooms):
         needs = [(needed_by(room, dataset, spec), room.memory or 0) for room in rooms]
         needed, limit = max(needs, key=lambda one: one[1] - one[0])
         raise RunError(
-            f"This run needs about {_size(needed)} of memory on a worker of the cluster and the "
-            f"largest may take {_size(limit)}; start larger workers, or {lower}."
+            f"This run needs about {sized(needed)} of memory on a worker of the cluster and the "
+            f"largest may take {sized(limit)}; start larger workers, or {lower}."
         )
 
 
@@ -216,5 +229,6 @@ def _of_group(folder: Path) -> int | None:
     return None
 
 
-def _size(count: int) -> str:
+def sized(count: int) -> str:
+    """Bytes in words."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

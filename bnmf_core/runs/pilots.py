@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import BNMFError, StoreError
+from bnmf_core.core.errors import BNMFError, RunError, StoreError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.jobs.job import Report, Stopped
 from bnmf_core.jobs.scheduler import Scheduler
@@ -47,8 +47,10 @@ def fly(dataset: Dataset, spec: RunSpec) -> Pilot:
     Raises
     ------
     BNMFError
-        When the spec does not fit, or a step fails.
+        When the spec does not fit, a step fails, or X is in blocks, where a step is a whole pass.
     """
+    if dataset.whole is not None:
+        raise RunError(f"{dataset.name!r} is read in blocks, of which there is no short try.")
     plan = make_plan(dataset, spec)
     if plan.algorithm.family == "explorer":  # its particles are alike
         plan = make_plan(dataset, replace(spec, particles=min(spec.particles, FEW)))
@@ -104,7 +106,12 @@ class Pilots:
         return self._known.get(key_of(dataset_id, spec))
 
     def ask(self, dataset_id: str, specs: Sequence[RunSpec]) -> bool:
-        """See to it that these are measured, and nothing else; whether some are not yet."""
+        """See to it that these are measured, and nothing else; whether some are not yet.
+
+        Of data in blocks nothing is measured.
+        """
+        if self._store.dataset(dataset_id).whole is not None:
+            specs = ()
         with self._lock:  # what is known is in the file as well
             missing = {
                 key: spec for spec in specs if (key := key_of(dataset_id, spec)) not in self._known

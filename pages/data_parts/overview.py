@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis.described import described, label_counts
+from bnmf_core.analysis.described import described, label_counts, sample_said
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.data import repair
 from bnmf_core.data.kinds import Kind
@@ -36,6 +36,8 @@ def show(dataset_id: str) -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="center", key="facts"):
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
+        if sampled := sample_said(dataset):
+            st.caption(plain(sampled))
         found = proposed.of(dataset_id)
         numbers = found.numbers
         said = [dataset.empty]
@@ -62,9 +64,10 @@ def show(dataset_id: str) -> None:
     with right:
         if dataset.missing:
             _missing(dataset)
-        vocabulary.ask(dataset_id, dataset, _change)
-        _hide(dataset)
-        yes_no.ask(dataset, _change)
+        if dataset.whole is None:  # changes would be of the sample alone
+            vocabulary.ask(dataset_id, dataset, _change)
+            _hide(dataset)
+            yes_no.ask(dataset, _change)
         on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
         st.caption(plain(" ".join(filter(None, (*label_counts(dataset), on_disk)))))
 

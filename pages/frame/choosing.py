@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
 
+from bnmf_core.analysis.described import sample_said
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.names import told_apart
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import moment, run_label, run_names
@@ -94,8 +96,8 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     if not chosen:
         view.nothing("Choose at least one run in the panel on the left.")
     _nothing_made(chosen, [run for run in kept if run.id not in gone])
-    if alike:
-        st.sidebar.caption(plain(_data_and_rank(chosen[0], datasets)))
+    for sentence in _in_common(chosen[0], datasets, bool(alike)):
+        st.sidebar.caption(plain(sentence))
     # Pages that look at data go on with those of the runs that were looked at.
     if chosen[0].dataset in datasets:
         link.put("data", chosen[0].dataset)
@@ -204,6 +206,20 @@ def _gone(name: str, now: list[str]) -> set[str]:
 
 def _describe(run: RunRecord, datasets: dict[str, str]) -> str:
     return f"{run_label(run)} · {_data_and_rank(run, datasets)}{_state(run)}"
+
+
+def _in_common(run: RunRecord, datasets: dict[str, str], alike: bool) -> list[str]:
+    """What runs have in common: data and rank where they are ``alike``, and what is of a sample."""
+    said = [_data_and_rank(run, datasets) if alike else "", _sampled(run, datasets)]
+    return list(filter(None, said))
+
+
+def _sampled(run: RunRecord, datasets: dict[str, str]) -> str:
+    """What of a run's data is of a sample; "" where all are in memory, or gone."""
+    try:
+        return sample_said(store().dataset(run.dataset)) if run.dataset in datasets else ""
+    except BNMFError:  # damaged, which is told where they are read
+        return ""
 
 
 def _data_and_rank(run: RunRecord, datasets: dict[str, str]) -> str:

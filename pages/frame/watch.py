@@ -8,7 +8,7 @@ import streamlit as st
 from bnmf_core.analysis import unfinished
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
-from bnmf_core.core.errors import NotFoundError
+from bnmf_core.core.errors import BNMFError, NotFoundError
 from bnmf_core.core.names import no_more
 from bnmf_core.jobs.job import JobStatus
 from bnmf_core.lazy import lazy
@@ -37,6 +37,8 @@ def progress_bar(run: RunRecord) -> None:
     if run.done and ALGORITHMS[run.spec.algorithm].exact:
         tenth = 10 * run.done // run.spec.particles
         made += _settling(str(store().run_folder(run.id)), tenth, run.id)
+    if _in_blocks(run):  # the pass and its block
+        made += f", {run.message[:1].lower()}{run.message[1:]}"
     known = run.remaining if run.fraction >= ENOUGH else None
     soon = left(known)
     if run.fraction == 0:  # on a new machine kernels are compiled first
@@ -44,6 +46,14 @@ def progress_bar(run: RunRecord) -> None:
     if run.fraction > ALMOST:  # a share of typical iterations: some take longer
         soon = "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
+
+
+def _in_blocks(run: RunRecord) -> bool:
+    """Whether a run goes through data that are larger than memory."""
+    try:
+        return bool(run.message) and store().dataset(run.dataset).whole is not None
+    except BNMFError:  # gone or damaged, which is told elsewhere
+        return False
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core import Dataset, RunSpec
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import Estimate, estimate
-from bnmf_core.runs.launch import cost, told
+from bnmf_core.runs.launch import cost, passes_said, told
 from pages.frame import watch
 from pages.frame.services import runner, store
 from pages.frame.words import plain, size
@@ -41,6 +41,8 @@ def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
         found = cost(dataset, wanted.specs[0].rank, estimates)
         promised = MEASURING if measuring() else found.said
         st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
+        if said := passes_said(dataset, wanted.specs, estimates):
+            st.caption(plain(said))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
         memory = max(one.memory for one in estimates)

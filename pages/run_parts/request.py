@@ -7,6 +7,7 @@ import streamlit as st
 
 from bnmf_core import Dataset, RunSpec, preset
 from bnmf_core.analysis import ranks
+from bnmf_core.blocks.descent import BLOCK_SUMS
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.core.plain import Value
 from bnmf_core.data.samples import SAMPLES
@@ -81,6 +82,8 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
 
 def kind(dataset: Dataset) -> str:
     """Parts, or tiles of a table of yes and no, which is asked only where it can be told."""
+    if dataset.whole is not None:  # tiles need all of X in memory
+        return "parts"
     if tiles.refusal(dataset):
         if few := tiles.nearly(dataset):
             st.caption(plain(f"No tiles of yes and no: {few}. The page Data can mend that."))
@@ -120,7 +123,7 @@ def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: st
     first = proposed.of(dataset_id).model if kind == "parts" else None
     chosen = st.session_state.get("model", first) if same else first
     # What data speak against is refused where it is started; another one can be chosen here.
-    fits = chosen is None or not MODELS[chosen].unfit(dataset)
+    fits = chosen is None or not (MODELS[chosen].unfit(dataset) or _not_in_blocks(dataset, chosen))
     recommended = preset(dataset, rank, kind=kind, plan=plan, model=chosen if fits else None)
     _begin_with(recommended, recommended.specs[0].model if fits else str(chosen))
     one, two, three, four = st.tabs(
@@ -145,6 +148,12 @@ def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: st
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
     return Request(specs, recommended.left_out if untouched else (), name)
+
+
+def _not_in_blocks(dataset: Dataset, model: str) -> bool:
+    """Whether data are in blocks, and no pass over these makes the loss of the model small."""
+    chosen = MODELS[model]
+    return dataset.whole is not None and chosen.loss(chosen.Settings()).key not in BLOCK_SUMS
 
 
 def _begin_with(recommended: Preset, model: str) -> None:

@@ -1,0 +1,81 @@
+"""What a run over blocks of X takes: passes, what each reads, and what is held meanwhile."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.blocks import descent
+from bnmf_core.blocks.offered import size_on_disk
+from bnmf_core.blocks.passes import AHEAD
+from bnmf_core.blocks.whole import Whole, whole_of
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.problem import Problem
+from bnmf_core.samplers.gibbs import work_per_sweep
+
+# Bytes that a second reads from the disk, and seconds that a block takes beside its numbers.
+READING, PER_BLOCK = 5e8, 2e-3
+# How often a solve on the sample holds a factorization, a pass a block of X, and its weights.
+COPIES, COPIES_OF_X, COPIES_OF_W = 9, 4, 3
+
+
+def passes(algorithm: AnyAlgorithm, settings: Any, problem: Problem, particles: int) -> int:
+    """Passes over X that a run is expected to make: of a sampler its sweeps, else the typical ones.
+
+    ``algorithm`` : as it is over blocks.
+    """
+    if algorithm.family == "explorer":
+        return descent.TYPICAL_PASSES
+    chains = max(1, min(int(getattr(settings, "chains", 1)), particles))
+    sweeps = algorithm.work(problem, settings) / sweep_work(problem)
+    return max(1, math.ceil(sweeps * math.ceil(particles / chains)))
+
+
+def sweep_work(problem: Problem) -> float:
+    """Multiply-adds of one sweep of one chain over everything."""
+    return work_per_sweep(problem) * whole_of(problem).N / problem.dataset.N
+
+
+def bytes_of_a_pass(whole: Whole) -> int:
+    """What one pass reads: the size on the disk, or in memory where that is less or X is in none.
+
+    A file may hold more than X, as H5AD does.
+    """
+    source = whole.blocks.source
+    held = int(source.bytes_each * source.N)
+    # A store that is gone takes nothing; that it is gone is told where it is read.
+    return min(size_on_disk(Path(whole.path)) or held, held) if whole.path else held
+
+
+def seconds_of_reading(whole: Whole, count: int) -> float:
+    """What so many passes take beside their numbers."""
+    return count * (bytes_of_a_pass(whole) / READING + PER_BLOCK * whole.count)
+
+
+def bytes_at_work(
+    dataset: Dataset, rank: int, loss: Loss, at_once: int, sampler: bool, threads: int
+) -> int:
+    """Bytes that a run holds beside the sample and the finished particles.
+
+    ``at_once`` : particles, or chains of a ``sampler``, that a pass serves. ``threads`` : blocks
+    that are worked on at one time; the sums of a few more wait.
+    """
+    whole = dataset.whole
+    assert whole is not None
+    n = int(np.diff(whole.blocks.bounds).max())
+    X, (D, S) = int(whole.blocks.source.bytes_each * n), dataset.X.shape
+    bases, weights = 8 * at_once * rank * D, 8 * at_once * rank * n
+    curved = D if loss is KULLBACK_LEIBLER and not sampler else 1
+    found = bases + 8 * at_once * rank * (rank * curved + S)
+    waiting = threads + AHEAD
+    made = threads * (COPIES_OF_X * X + COPIES_OF_W * weights) + (waiting + 1) * found
+    if sampler:  # weights before a sweep go with each task, those after it come back
+        return 4 * bases + made + 2 * waiting * weights
+    kept = int(np.clip(descent.MEMORY_BYTES // max(2 * bases, 1), 2, descent.MEMORY))
+    state = (2 + 2 * kept) * bases + 8 * at_once * rank * S
+    solved = min(at_once, descent.TOGETHER * threads)
+    return 2 * state + max(made, COPIES * 8 * solved * rank * (D + S))

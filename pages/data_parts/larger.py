@@ -1,0 +1,120 @@
+"""Data larger than memory: a store on the server, one block of it, and a sample of the rest."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core import Dataset
+from bnmf_core.blocks.allowed import NAMED_BY, allowed_folders, allowed_path
+from bnmf_core.blocks.offered import Preview, preview, stores_in
+from bnmf_core.blocks.source import Source
+from bnmf_core.blocks.stores import open_source
+from bnmf_core.blocks.whole import SAMPLE
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_names, percent, told_apart
+from pages.data_parts import conversation
+from pages.frame import link, view
+from pages.frame.options import pick_one
+from pages.frame.words import labelled, plain, size
+
+# Observations in memory: the fewest and the most, and bytes of the most and of those at first.
+FEWEST, MOST, MOST_BYTES, FIRST_BYTES = 100, 100_000, 4e9, 5e8
+SIDES = {"rows": "rows", "columns": "columns"}
+HELP = "A sample, drawn at random, which charts of observations show."
+
+
+def draw() -> None:
+    """Ask for a store, show one block of it, take it when that is asked for."""
+    folders = allowed_folders()
+    if not folders:
+        st.caption(
+            "This server opens no folder of its own. Whoever runs it lists some in the environment "
+            f"variable {NAMED_BY}, such as /data/cells."
+        )
+        return
+    st.caption("What lies on the server is read in blocks where it lies, and stays there.")
+    names = _names(tuple(folders))
+    left, middle, right = st.columns([2, 2, 1])
+    with left:
+        chosen = st.selectbox(
+            "Stores on this server",
+            list(names),
+            index=None,
+            format_func=labelled(names),
+            placeholder="NPY, NPZ, H5AD, Zarr or Parquet" if names else "There are none",
+            key="blocks_store",
+        )
+    with middle:
+        typed = st.text_input("Or a path there", key="blocks_path", placeholder="cells/counts.zarr")
+    with right:
+        side = str(pick_one("Observations are in", SIDES, "rows", "blocks_side"))
+    if text := typed.strip() or chosen:
+        with view.told(ends=False):
+            _opened(text, side, folders)
+
+
+@st.cache_data(ttl=30.0, max_entries=8, show_spinner=False)
+def _names(folders: tuple[Path, ...]) -> dict[str, str]:
+    """Stores in the folders, by their paths: what they are called from these on."""
+    found = stores_in(folders)
+    first = {path: next(f for f in folders if Path(path).is_relative_to(f)) for path in found}
+    short = {path: str(Path(path).relative_to(first[path])) for path in found}
+    return told_apart(short, {path: path for path in found})
+
+
+def _opened(text: str, side: str, folders: Sequence[Path]) -> None:
+    path = allowed_path(text, folders)
+    source = open_source(path, side)
+    try:
+        found = _preview(str(path), side, source.stamp(), source)
+    except MemoryError as error:
+        raise DataError(
+            "One block of this store does not fit into memory; write it in smaller chunks."
+        ) from error
+    _shown(found)
+    most = int(min(found.N, MOST, max(MOST_BYTES // source.bytes_each, FEWEST)))
+    first = int(min(SAMPLE, most, max(FIRST_BYTES // source.bytes_each, FEWEST)))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sample = st.number_input(
+            "Observations in memory",
+            min(FEWEST, most),
+            most,
+            first,
+            key=f"blocks_sample_{path}_{side}",
+            help=HELP,
+            width=220,
+        )
+        asked = st.button("Use these data", type="primary", key="blocks_use")
+    if asked:
+        _take(path, side, int(sample))
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading one block…")
+def _preview(path: str, side: str, stamp: str, _source: Source) -> Preview:
+    return preview(_source, Path(path))
+
+
+def _shown(found: Preview) -> None:
+    blocks = f"{found.count:,} block{'s' * (found.count != 1)}"
+    facts = (
+        f"{found.D:,} features × {found.N:,} observations",
+        blocks,
+        f"{percent(found.share)} of the first block above 0",
+        f"{size(found.size)} on the disk",
+    )
+    st.markdown(plain(" · ".join(facts)))
+    rows, columns = found.corner.shape
+    corner = pd.DataFrame(
+        found.corner,
+        index=clean_names(found.observations or [""] * rows, "observation"),
+        columns=clean_names(found.features or [""] * columns, "feature"),
+    )
+    view.table(corner, "The first observations and features", hide_index=False)
+
+
+def _take(path: Path, side: str, sample: int) -> None:
+    with st.spinner("Reading every block once, for the sample…", show_time=True):
+        dataset_id = conversation.keep(Dataset.from_blocks(path, observations=side, sample=sample))
+    link.put_next("data", dataset_id)

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.blocks import descent
 from bnmf_core.blocks.offered import size_on_disk
-from bnmf_core.blocks.passes import AHEAD
-from bnmf_core.blocks.whole import Whole, whole_of
+from bnmf_core.blocks.whole import whole_of
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.whole import AllObservations
+from bnmf_core.passes import descent
+from bnmf_core.passes.executor import AHEAD
 from bnmf_core.samplers.gibbs import work_per_sweep
 
 # Bytes that a second reads from the disk, and seconds that a block takes beside its numbers.
@@ -40,7 +41,7 @@ def sweep_work(problem: Problem) -> float:
     return work_per_sweep(problem) * whole_of(problem).N / problem.dataset.N
 
 
-def bytes_of_a_pass(whole: Whole) -> int:
+def bytes_of_a_pass(whole: AllObservations) -> int:
     """What one pass reads: the size on the disk, or in memory where that is less or X is in none.
 
     A file may hold more than X, as H5AD does.
@@ -51,7 +52,7 @@ def bytes_of_a_pass(whole: Whole) -> int:
     return min(size_on_disk(Path(whole.path)) or held, held) if whole.path else held
 
 
-def seconds_of_reading(whole: Whole, count: int) -> float:
+def seconds_of_reading(whole: AllObservations, count: int) -> float:
     """What so many passes take beside their numbers."""
     return count * (bytes_of_a_pass(whole) / READING + PER_BLOCK * whole.count)
 

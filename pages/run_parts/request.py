@@ -7,12 +7,12 @@ import streamlit as st
 
 from bnmf_core import Dataset, RunSpec, preset
 from bnmf_core.analysis import ranks
-from bnmf_core.blocks.descent import BLOCK_SUMS
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.core.plain import Value
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.findings.ranks import OPEN, recommend
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.passes.descent import BLOCK_SUMS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, KINDS, PLANS, QUICK, SETTINGS, Preset
 from pages.frame import link

@@ -15,6 +15,7 @@ from scipy import sparse
 from bnmf_core.blocks.whole import whole_of
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.passes.sums import Sums, of_weights
 from bnmf_core.solvers.nnls import TOLERANCE, active_set
@@ -34,22 +35,39 @@ def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[S
     began = time.thread_time()
     with one_blas_thread():
         X = whole_of(problem).read(i)
-        columns, floor = sparse.csc_array(X), KULLBACK_LEIBLER.floor(problem.dataset)
-        columns.eliminate_zeros()
+        columns, floor = nonzero(X), KULLBACK_LEIBLER.floor(problem.dataset)
         (m, R, D), n = A.shape, X.shape[1]
         W, loss, both = np.empty((m, R, n)), np.empty(m), _places(R)
         slope, curvature = np.empty((m, R, D)), np.empty((m, D, R, R))
         for p in range(m):
-            bases = np.ascontiguousarray(A[p].T)
-            w, of_rows, bends = np.zeros((n, R)), np.zeros((D, R)), np.zeros((D, R * (R + 1) // 2))
-            loss[p] = _solved(
-                columns.indptr, columns.indices, columns.data, bases, floor, w, of_rows, bends
-            )
+            w, loss[p], of_rows, bends = best_weights(columns, A[p].T, floor)
             W[p] = w.T
             slope[p] = w.sum(axis=0)[:, None] - of_rows.T
             curvature[p] = bends[:, both]
         found = of_weights(problem, i, X, A, W, loss, slope, curvature, bool(judged.any()))
     return found, time.thread_time() - began
+
+
+def nonzero(X: Matrix) -> sparse.csc_array:
+    """The entries of X above 0, by columns."""
+    columns = sparse.csc_array(X)
+    columns.eliminate_zeros()
+    return columns
+
+
+def best_weights(
+    X: sparse.csc_array, A: np.ndarray, floor: float
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """The weights (n, R) at which X (D, n) diverges least from A (D, R), and what they give.
+
+    The divergence, Σ x'/y' w of each row (D, R), and Σ x'/y'² w wᵀ (D, R (R + 1)/2) by its lower
+    triangle; x' and y' are raised by the floor. Every stored entry is above 0.
+    """
+    (D, R), n = A.shape, X.shape[1]
+    W, of_rows, bends = np.zeros((n, R)), np.zeros((D, R)), np.zeros((D, R * (R + 1) // 2))
+    bases = np.ascontiguousarray(A)
+    loss = _solved(X.indptr, X.indices, X.data, bases, floor, W, of_rows, bends)
+    return W, loss, of_rows, bends
 
 
 def _places(R: int) -> np.ndarray:

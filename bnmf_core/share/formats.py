@@ -11,9 +11,12 @@ import pandas as pd
 from bnmf_core.analysis.named import Named
 from bnmf_core.compare.topics import RELEVANCE
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.names import no_formula, numbered
 from bnmf_core.core.particles import Particles, write_datatree
 from bnmf_core.data.split import split
+from bnmf_core.passes.weights import weights_of_all
+from bnmf_core.registry import model_of
 from bnmf_core.share import profiles
 from bnmf_core.share.anndata_file import write_anndata
 from bnmf_core.share.gene_lists import gene_lists, gmt
@@ -29,12 +32,13 @@ LISTED = 50
 class Exported:
     """What is written of a run.
 
-    dataset : the observations that the run saw. named : what people have said of components and
-    modes of these data.
+    dataset : the observations that the run saw. whole : all of them, as they are stored. named :
+    what people have said of components and modes of these data.
     """
 
     particles: Particles
     dataset: Dataset
+    whole: Dataset
     named: Named
 
 
@@ -130,6 +134,26 @@ def _usages(run: Exported, file: BinaryIO) -> None:
     file.write(cnmf_table(W.T, run.dataset.observations, range(1, len(W) + 1)))
 
 
+def _all_weights(run: Exported, file: BinaryIO) -> None:
+    """W of the factorization that fits best, transposed (N, R): of all observations in blocks."""
+    best, particles = int(np.argmin(run.particles.error)), run.particles
+    if run.whole.whole is None:
+        np.save(file, np.asarray(particles.W[best], dtype=np.float64).T)
+        return
+    if particles.trace:
+        raise SettingsError(
+            "The weights of draws are kept of the sample only; take the weights of an optimum, "
+            "such as that of random restarts."
+        )
+    model, chosen = model_of(particles)
+    shape = run.whole.whole.blocks.N, particles.R
+    told = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, told)
+    A = np.asarray(particles.A[best], dtype=np.float64)
+    for W in weights_of_all(run.whole, A, model.loss(chosen)):
+        file.write(np.ascontiguousarray(W.T).data)
+
+
 def cnmf_table(values: np.ndarray, rows: Sequence[object], columns: Sequence[object]) -> bytes:
     """Text with tabs between cells, without a word above the names of rows, as cNMF writes it.
 
@@ -155,6 +179,7 @@ FORMATS = {
     "h5ad": Format("Data and the best (AnnData)", _h5ad),
     "spectra.txt": Format("Spectra of the best (cNMF)", _spectra),
     "usages.txt": Format("Usages of the best (cNMF)", _usages),
+    "weights.npy": Format("All weights of the best (NPY)", _all_weights),
     "activities.txt": Format("Activities of the best (SigProfiler)", _activities),
 }
 
@@ -168,9 +193,9 @@ def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
         When there is no such run, or it cannot be read.
     """
     record, particles = store.run(run_id), store.particles(run_id)
-    dataset = store.dataset(record.dataset)
+    dataset = whole = store.dataset(record.dataset)
     if record.spec.holdout:
         dataset = dataset.columns(split(dataset, record.spec.holdout)[0])
     named = Named.on(dataset, store.notes.of(record.dataset))
-    FORMATS[ending].write(Exported(particles, dataset, named), file)
+    FORMATS[ending].write(Exported(particles, dataset, whole, named), file)
     return 1 if FORMATS[ending].of_best else particles.M

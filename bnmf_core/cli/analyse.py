@@ -11,6 +11,7 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.described import sample_said
 from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
 from bnmf_core.cli import arguments, beside
@@ -59,6 +60,7 @@ def add_commands(commands: Commands) -> None:
     words = "from a file to the findings: restarts and chains, modes, masses, conclusions"
     command = commands.add("analyse", words, analyse)
     arguments.add_data(command)
+    arguments.add_blocks(command)
     command.add_argument(
         "--rank",
         default="",
@@ -166,6 +168,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "rank_grade": None if advice is None else advice.grade,
         "alternatives": () if advice is None else advice.alternatives,
         "rank_said": said_of_rank,
+        "sample_said": sample_said(dataset),
         "runs": run_ids,
         "threshold": threshold,
         "modes": modes_told(answer),
@@ -183,6 +186,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         output.say(
             f"{dataset.name}, rank {rank}. {told(recommended.specs)} {said_of_rank}".rstrip()
         )
+        if dataset.whole is not None:
+            output.say(sample_said(dataset))
         for finding in findings:
             output.say(f"- {finding.said} {finding.doubt}".rstrip())
         for statement in answer.withheld:

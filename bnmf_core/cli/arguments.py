@@ -4,6 +4,7 @@ import argparse
 
 from bnmf_core import registry
 from bnmf_core.analysis.proposal import proposal
+from bnmf_core.blocks.whole import SAMPLE
 from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.output import Output
 from bnmf_core.core.dataset import Dataset
@@ -30,6 +31,23 @@ def add_data(command: argparse.ArgumentParser, words: str = "") -> None:
         type=int,
         default=0,
         help="seed of the generator and of what is hidden (default: 0)",
+    )
+
+
+def add_blocks(command: argparse.ArgumentParser) -> None:
+    """Add whether the data stay on the disk and are read in blocks."""
+    group = command.add_argument_group("data larger than memory")
+    group.add_argument(
+        "--blocks",
+        action="store_true",
+        help="read the file or Zarr folder in blocks where it lies, with a sample in memory; of "
+        "how it is read only --observations may be said",
+    )
+    group.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help=f"observations of it in memory, drawn by --data-seed (default: {SAMPLE:,})",
     )
 
 
@@ -78,10 +96,23 @@ def dataset(
     """
     if options.data_seed < 0:
         raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
+    chosen = reading.choices(options)
+    if getattr(options, "blocks", False):
+        further = [*(["join"] if options.join else []), *(["hide"] if hide is not None else [])]
+        return inputs.in_blocks(
+            options.data,
+            store,
+            [*chosen, *further],
+            chosen.get("observations", "rows"),
+            options.sample,
+            options.data_seed,
+        )
+    if getattr(options, "sample", None) is not None:
+        raise SettingsError("--sample is for data that are read in blocks; give --blocks, too.")
     return inputs.find_data(
         options.data,
         store,
-        reading.choices(options),
+        chosen,
         inputs.pairs(options.data_set, "--data-set"),
         options.data_seed,
         hide,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.blocks.whole import SAMPLE
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.limits import read_limits
@@ -37,6 +38,8 @@ OPTIONS = {
     "features_are": "features-are",
     "settings": "reading",
 }
+# Observations in memory of data that are read in blocks.
+FEWEST = 2
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
@@ -93,6 +96,38 @@ def find_data(
             f"{', '.join(SAMPLES)}, the generators {', '.join(GENERATORS)}."
         )
     return _from_file(path, store, dict(chosen or {}), note, joined)
+
+
+def in_blocks(
+    name: str,
+    store: RunStore,
+    given: Sequence[str],
+    observations: str,
+    sample: int | None,
+    seed: int,
+) -> Dataset:
+    """A file or Zarr folder that is read in blocks where it lies.
+
+    ``given`` are the choices of a reading that were made, of which only ``observations`` is one
+    here; ``sample`` is how many observations are in memory, ``seed`` draws them.
+
+    Raises
+    ------
+    BNMFError
+        When it cannot be read in blocks, or something else was chosen.
+    """
+    if further := [key for key in given if key != "observations"]:
+        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in further)
+        raise SettingsError(
+            f"{options} cannot be given with --blocks, which takes a store as it is; only "
+            "--observations and --sample can."
+        )
+    if sample is not None and sample < FEWEST:
+        raise SettingsError(f"--sample was {sample}; at least {FEWEST} observations are needed.")
+    asked = SAMPLE if sample is None else sample
+    dataset = Dataset.from_blocks(name, observations=observations, sample=asked, seed=seed)
+    taken = {entry.id: entry.name for entry in store.dataset_entries()}
+    return named_apart(dataset, taken)
 
 
 def _from_file(

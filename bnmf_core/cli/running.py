@@ -12,6 +12,7 @@ from types import FrameType
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.described import sample_said
 from bnmf_core.analysis.stage import Cluster
 from bnmf_core.cli import arguments, inputs
 from bnmf_core.cli.output import Commands, Output, duration
@@ -35,6 +36,7 @@ def add_commands(commands: Commands) -> None:
     words = "make factorizations of a sample, generated data or a file"
     run = commands.add("run", words, start, where)
     arguments.add_data(run)
+    arguments.add_blocks(run)
     add_runs(run)
     run.add_argument("--name", default="", help="what the runs are called")
     words = "go on with a run that was cancelled, interrupted or failed"
@@ -106,6 +108,8 @@ def start(options: argparse.Namespace, output: Output) -> str:
     """Start the runs and wait for them; returns "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output, options.hide)
+    if (sampled := sample_said(dataset)) and not output.as_json:
+        output.note(sampled)
     specs = make_specs(options)
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:

@@ -1,17 +1,19 @@
 """What is recommended, promised and held for data that are read in blocks."""
 
+import time
 from contextlib import closing
 
 import numpy as np
 import pytest
 
 from bnmf_core.analysis.proposal import proposal
+from bnmf_core.blocks.stores.npy import NpySource
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs import on_blocks, pilots
+from bnmf_core.runs import engine, on_blocks, pilots
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.runs.launch import COUNTS_ON_BLOCKS, preset
 from bnmf_core.runs.memory import memory_needed
@@ -119,3 +121,34 @@ def test_a_run_on_blocks_is_learned_from(runner, store, large):
     runner.wait([run_id])
     assert store.run(run_id).status == "complete"
     assert estimate(large, spec, store).seconds > 0
+
+
+def test_a_pass_is_told_cancelled_and_gone_on_with(runner, store, tmp_path, monkeypatch):
+    data = Dataset.from_blocks(stored(tmp_path, N=200_000), sample=SAMPLE)
+    read = NpySource.read
+
+    def slowly(self, first, stop):
+        time.sleep(0.2)
+        return read(self, first, stop)
+
+    spec = RunSpec("random_restarts", 3, particles=2, settings={"max_iterations": 10})
+    with monkeypatch.context() as slow:
+        slow.setattr(NpySource, "read", slowly)
+        (run_id,) = runner.start(data, [spec])
+        seen = set()
+        end = time.monotonic() + 60
+        while not any(message.startswith("Pass 2: block") for message in seen):
+            assert time.monotonic() < end
+            seen.add(store.run(run_id).message)
+            time.sleep(0.02)
+        began = time.monotonic()
+        runner.cancel(run_id)
+        runner.wait([run_id])
+        assert time.monotonic() - began < 2.0
+    assert store.run(run_id).status == "cancelled"
+    assert any(f"of {data.whole.count}" in message for message in seen)
+    runner.resume(run_id)
+    runner.wait([run_id])
+    assert store.run(run_id).status == "complete"
+    whole = engine.run(data, spec)
+    assert np.array_equal(store.particles(run_id).A, whole.A)

@@ -24,7 +24,7 @@ def described(dataset: Dataset) -> list[str]:
     zeros = 1.0 - np.count_nonzero(stored(dataset.X)) / dataset.observed
     whole = dataset.whole
     facts = [
-        f"{dataset.D:,} {dataset.feature_noun} × {(whole or dataset).N:,} observations",
+        f"{dataset.D:,} {dataset.feature_noun} × {dataset.all_N:,} observations",
         f"{percent(zeros)} zeros{' in the sample' if whole else ''}",
     ]
     if whole:

@@ -1,6 +1,7 @@
 """All observations of a dataset that holds a sample of them in memory."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,8 +34,10 @@ class Whole:
     blocks : the blocks of X.
     sample : (S,) the places in the whole of the dataset's observations, ascending.
     key : tells these data from others, see :attr:`Blocks.hash`.
-    path, observations : where it was opened, and how; "" where it lies in no file.
+    path, observations : where it was opened, and how; "" where it lies in no file, or came from
+        elsewhere without it.
     held : (H,) places of observations that a run does not see, ascending.
+    seed : by which the sample was drawn.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class Whole:
     path: str = ""
     observations: str = "rows"
     held: np.ndarray = field(default_factory=_nothing)
+    seed: int = 0
 
     @property
     def N(self) -> int:
@@ -91,6 +95,11 @@ class Whole:
         """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
         return replace(self, sample=self.sample[train], held=np.sort(self.sample[held]))
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it can be opened again, or is known to be elsewhere."""
+        return bool(self.path) or isinstance(self.blocks.source, Lost)
+
     def described(self) -> dict[str, Any]:
         """What :func:`reopened` needs beside the sample, ready for JSON."""
         source = self.blocks.source
@@ -101,6 +110,7 @@ class Whole:
             "key": self.key,
             "bounds": list(self.blocks.bounds),
             "opened": self.blocks.opened,
+            "seed": self.seed,
             "source": shape,
         }
 
@@ -128,13 +138,16 @@ SHAPE = ("label", "D", "N", "sparse", "stored_entries", "width")
 
 
 def reopened(told: Mapping[str, Any], sample: np.ndarray) -> Whole:
-    """What :meth:`Whole.described` tells of; a store that is gone says so when it is read."""
-    try:
-        source = open_source(told["path"], told["observations"])
-    except BNMFError:
-        source = Lost(**told["source"])
+    """What :meth:`Whole.described` tells of; a store that is gone says so when it is read.
+
+    Without a path nothing is opened.
+    """
+    source: Source = Lost(**told["source"])
+    if told["path"]:
+        with suppress(BNMFError):
+            source = open_source(told["path"], told["observations"])
     blocks = Blocks(source, tuple(told["bounds"]), told["opened"])
-    return Whole(blocks, sample, told["key"], told["path"], told["observations"])
+    return Whole(blocks, sample, told["key"], told["path"], told["observations"], seed=told["seed"])
 
 
 def in_blocks(
@@ -161,7 +174,8 @@ def in_blocks(
         labels={key: np.asarray(of)[places] for key, of in (labels or {}).items()},
         **given,
     )
-    return replace(data, whole=Whole(blocks, places, blocks.hash, path, observations))
+    whole = Whole(blocks, places, blocks.hash, path, observations, seed=seed)
+    return replace(data, whole=whole)
 
 
 def block_problem(problem: Problem, i: int, X: Matrix) -> Problem:

@@ -237,6 +237,11 @@ class Dataset:
         return self.X.shape[1]
 
     @property
+    def all_N(self) -> int:
+        """Number of observations, those outside memory among them."""
+        return self.N if self.whole is None else self.whole.N
+
+    @property
     def is_sparse(self) -> bool:
         """Whether X is stored as its non-zero entries only."""
         return is_sparse(self.X)

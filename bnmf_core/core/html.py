@@ -20,7 +20,8 @@ def of_dataset(dataset: "Dataset") -> str:
     """Size, unit, gaps and labels of data, beside means of blocks of X."""
     noun = dataset.feature_noun
     told = {
-        "X": f"{dataset.D:,} {noun} × {dataset.N:,} observations",
+        "X": f"{dataset.D:,} {noun} × {dataset.all_N:,} observations",
+        "in memory": f"a random sample of {dataset.N:,}" if dataset.whole else "",
         "unit": dataset.unit,
         "missing": f"{dataset.missing:,} entries" if dataset.missing else "",
         "not 0": f"{dataset.stored_entries:,} entries" if dataset.is_sparse else "",

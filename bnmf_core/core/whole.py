@@ -35,6 +35,18 @@ class AllObservations(Protocol):
         """Where they lie; "" where in no file."""
 
     @property
+    def observations(self) -> str:
+        """Whether these are the "rows" or the "columns" there."""
+
+    @property
+    def seed(self) -> int:
+        """By which the sample was drawn."""
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it can be opened again, or is known to be elsewhere."""
+
+    @property
     def blocks(self) -> Any:
         """How they are read."""
 

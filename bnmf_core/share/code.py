@@ -1,10 +1,12 @@
 """The program that repeats the runs of a comparison with the engine, to the same bits."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.particles import Particles
+from bnmf_core.core.whole import AllObservations
 from bnmf_core.data.samples import sample_of
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import run_names
@@ -57,15 +59,33 @@ def script_of(
     if foreign:
         specs.append(f"    # {foreign} more came from another program and cannot be made again.")
     plural = "s" if len(made) != 1 else ""
+    loader = "load_sample" if sample else "load_archive"
+    load = f"load_sample({sample!r})" if sample else f"load_archive({archive!r}).dataset"
+    if dataset.whole is not None and dataset.whole.path:
+        loader, load = "Dataset", _from_blocks(dataset, dataset.whole)
     return PROGRAM.format(
         runs=f"{len(made)} run{plural}",
         data=_quiet(dataset.name),
         version=VERSION,
-        loader="load_sample" if sample else "load_archive",
-        load=f"load_sample({sample!r})" if sample else f"load_archive({archive!r}).dataset",
+        loader=loader,
+        load=load,
         hash=dataset.hash,
         specs="\n".join(specs),
     )
+
+
+def _from_blocks(dataset: Dataset, whole: AllObservations) -> str:
+    """What opens data in blocks again; where the file lies is for whoever runs the program."""
+    given = {
+        "observations": whole.observations,
+        "sample": dataset.N,
+        "seed": whole.seed,
+        "name": dataset.name,
+        "unit": dataset.unit,
+        "features_are": dataset.features_are,
+    }
+    told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value != "")
+    return f"Dataset.from_blocks({Path(whole.path).name!r}, {told})"
 
 
 def _entry(record: RunRecord, particles: Particles | None) -> str:

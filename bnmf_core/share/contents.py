@@ -141,8 +141,12 @@ def _other_said(what: str, aside: Path, remedy: str = ANEW) -> Iterator[None]:
 def _dataset(folder: Path) -> Dataset:
     """The data, made anew of what is in a folder; its hash says whether they are the same."""
     _check_stored(folder / "arrays.npz")
-    if schema.converted(files.read_json(folder / META), schema.Data, META).texts:
+    told = schema.converted(files.read_json(folder / META), schema.Data, META)
+    if told.texts:
         _check_stored(folder / TEXTS)
+    if told.whole is not None:  # a path of somebody else is never opened
+        meta = files.read_json(folder / META)
+        files.write_json(folder / META, meta | {"whole": meta["whole"] | {"path": ""}})
     found = read_dataset(folder)
     if is_sparse(found.X):
         found.X.check_format(full_check=True)
@@ -179,9 +183,15 @@ def _dataset(folder: Path) -> Dataset:
         ):
             raise StoreError("their hidden entries do not fit them")
         made = replace(made, hidden=hidden)
+    if found.whole is not None:
+        places = found.whole.sample
+        fits = places.shape == (made.N,) and np.issubdtype(places.dtype, np.integer)
+        if not fits or (np.diff(places) <= 0).any() or found.whole.blocks.D != made.D:
+            raise StoreError("their sample does not fit the data that it is one of")
+        made = replace(made, whole=found.whole)
     # Text that no file and no page could hold.
-    told = (*made.labels.values(), *made.descriptions.values())
-    repr(made.source).join(str(x) for words in told for x in words.tolist()).encode()
+    words_of = (*made.labels.values(), *made.descriptions.values())
+    repr(made.source).join(str(x) for words in words_of for x in words.tolist()).encode()
     "".join(
         (*made.labels, *made.descriptions, made.unit, *(truth.name for truth in made.truth))
     ).encode()

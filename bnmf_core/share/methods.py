@@ -76,12 +76,15 @@ def methods(answer: Answer) -> str:
     missing = f", of which {dataset.missing:,} were missing" if dataset.missing else ""
     holdout = sorted({run.spec.holdout for run in comparison.runs if run.spec.holdout})
     shares = listed(f"{one:.0%}" for one in holdout or [0])
-    held = f" {shares} of the observations were held out." * bool(holdout)
+    sampled = f" Weights are shown of a random sample of {dataset.N:,} observations."
+    held = sampled * (
+        dataset.whole is not None
+    ) + f" {shares} of the observations were held out." * bool(holdout)
     made = listed(dict.fromkeys(run.version for run in comparison.runs if run.version))
     count, verdicts = answer.modes.count, chains.STAGE.perhaps(comparison)
     best = float(comparison.members["error"].min())
     paragraphs = [
-        f"The matrix {dataset.name} of {dataset.D:,} {dataset.feature_noun} and {dataset.N:,} "
+        f"The matrix {dataset.name} of {dataset.D:,} {dataset.feature_noun} and {dataset.all_N:,} "
         f"observations{missing} was approximated by non-negative matrix factorization, X ≈ A W, "
         f"with {comparison.rank} components{under}."
         f"{_model_settings(comparison)}{held} The factorizations were {listed(runs)}. The best has "

@@ -103,7 +103,7 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     place = f"datasets/{dataset.hash}"
     if free(place):
         write_dataset(aside / place, dataset)
-    elif not is_kept(store.root / place):
+    elif not is_kept(store.root / place, dataset):
         write_dataset(store.root / place, dataset)
     # Results that are kept of a run of before are not those of another one of its name.
     taken = set(store.made()) | (set() if archive.trusted else _remembered(store))

@@ -127,6 +127,29 @@ class Made(Struct):
     dtypes: dict[Part, Text]
 
 
+class Shape(Struct, forbid_unknown_fields=True):
+    """The size of data that are read in blocks."""
+
+    label: Text
+    D: Some
+    N: Count
+    sparse: bool
+    stored_entries: Count
+    width: Count
+
+
+class Blocks(Struct, forbid_unknown_fields=True):
+    """Where data are of which an archive holds a sample; nothing is opened there."""
+
+    path: Text
+    observations: Literal["rows", "columns"]
+    key: Hash
+    bounds: Annotated[list[Count], Meta(min_length=2, max_length=10_000_000)]
+    opened: Text
+    source: Shape
+    seed: Whole
+
+
 class Data(Struct):
     """What is kept of the data beside their arrays."""
 
@@ -142,6 +165,7 @@ class Data(Struct):
     source: Text
     descriptions: Annotated[list[Text], Meta(max_length=10_000)] = []
     texts: bool = False
+    whole: Blocks | None = None
 
 
 class Told(Struct, forbid_unknown_fields=True):

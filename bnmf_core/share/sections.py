@@ -218,7 +218,8 @@ def _provenance(subject: Subject, now: datetime) -> str:
     in_full = "".join(f"<li>{escape(work)}</li>" for work in works)
     program = code.script(comparison, f"bnmf-{comparison.key}.zip")
     made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))
-    data = f"{dataset.name}: {dataset.D:,} features × {dataset.N:,} observations"
+    data = f"{dataset.name}: {dataset.D:,} features × {dataset.all_N:,} observations"
+    data += f", of which a random sample of {dataset.N:,} is shown" * (dataset.whole is not None)
     rows = [
         ("data", escape(data)),
         ("data hash", f"<code>{escape(dataset.hash)}</code>"),

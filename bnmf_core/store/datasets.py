@@ -46,7 +46,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     if dataset.whole is not None:
-        if not dataset.whole.path:
+        if not dataset.whole.can_be_kept:
             raise StoreError(
                 f"The blocks of {dataset.name!r} lie in no file, so they cannot be opened again; "
                 "write them to a store (Zarr, for example) and open that."
@@ -139,11 +139,14 @@ def read_dataset(folder: Path) -> Dataset:
     return found
 
 
-def is_kept(folder: Path) -> bool:
-    """Whether a dataset is there, undamaged."""
+def is_kept(folder: Path, dataset: Dataset) -> bool:
+    """Whether a dataset is there, undamaged, and its blocks where they are now."""
     if not (folder / META).exists():
         return False
+    whole = None if dataset.whole is None else dataset.whole.described()
     try:
+        if whole is not None and whole["path"] and read_meta(folder).get("whole") != whole:
+            return False
         read_dataset(folder)
         verify(folder)
     except DamagedError:

@@ -93,7 +93,7 @@ class RunStore:
             When there is no room for it.
         """
         folder = self.root / "datasets" / dataset.hash
-        if not is_kept(folder):
+        if not is_kept(folder, dataset):
             of_texts = sum(map(len, dataset.texts or ()))
             self.check_room(8 * dataset.stored_entries + of_texts)
             write_dataset(folder, dataset)

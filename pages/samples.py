@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from bnmf_core.analysis.described import of_a_sample
 from bnmf_core.compare.classes import class_labels
 from bnmf_core.figures.samples import sample_strips
 from bnmf_core.findings import verdicts
@@ -57,7 +58,7 @@ view.chart(
         sample,
         bars.amounts,
     ),
-    f"{names[0]}. {bars.reading}",
+    f"{names[0]}. {bars.reading} {of_a_sample(look.analysis.dataset)}".rstrip(),
     name="samples",
     origin=look.origin,
     table=lambda: grouping.table(look, found, called),

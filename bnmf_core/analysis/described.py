@@ -62,6 +62,13 @@ of 200.
     )
 
 
+def of_a_sample(dataset: Dataset) -> str:
+    """That observations shown are a sample, in a sentence; "" where X is in memory."""
+    if dataset.whole is None:
+        return ""
+    return f"Observations are a random sample of {dataset.N:,} of {dataset.whole.N:,}."
+
+
 def dominant_feature(dataset: Dataset) -> str:
     """That one of several features makes most of the sum of squares; "" where none does.
 

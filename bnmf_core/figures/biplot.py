@@ -23,6 +23,8 @@ from bnmf_core.figures.thinning import thinned
 HEIGHT, FLAT, ACROSS, UP = 640, 260, 640, 480
 # Samples far from the rest of their group that have their names.
 OUTLYING = 5
+# Cells of a density, across and up, and the counts at its scale.
+CELLS, TICKS = (64, 48), (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 # Of more classes none are drawn: every class has a colour and a marker of its own.
 MOST_CLASSES = len(MODE_COLORS)
 SYMBOLS = tuple(DASHES)
@@ -46,6 +48,7 @@ def sample_biplot(
     classes: Sequence[str] | None = None,
     called: Sequence[str] = (),
     sample: int | None = None,
+    density: bool = False,
 ) -> go.Figure:
     """Samples as points, the strongest features of each component as diamonds with their names.
 
@@ -54,10 +57,10 @@ def sample_biplot(
     groups : (N,) components of samples, their colours where there are no classes; −1 for none.
     observations, features : N and D names. classes : N words, "" for none; colours, if there are
     few enough. called : R names of components. sample : the one that is framed. The customdata of
-    a sample is its index.
+    a sample is its index. density : how many samples lie where, instead of points.
     """
     words = sorted({each for each in classes or () if each})
-    by_class = 1 < len(words) <= MOST_CLASSES
+    by_class = 1 < len(words) <= MOST_CLASSES and not density
     looks = np.array([words.index(c) if c else -1 for c in classes or ()]) if by_class else groups
     known = np.flatnonzero(np.isfinite(found.samples[:, 0]))
     x, y = found.samples[known].T
@@ -75,7 +78,9 @@ def sample_biplot(
             hoverinfo="skip",
             showlegend=False,
         )
-    for look in np.unique(looks[known]).tolist():
+    if density:
+        _density(figure, x, y)
+    for look in () if density else np.unique(looks[known]).tolist():
         rows = np.flatnonzero(points.drawn & (looks[known] == look))
         color = MUTED if look < 0 else MODE_COLORS[look] if by_class else component_color(look)
         figure.add_scatter(
@@ -134,6 +139,29 @@ def sample_biplot(
     title = f"Observations and features between {R} components"
     margin: dict[str, object] = {"l": 60, "r": 90, "b": 24, "t": 84 if by_class else 60}
     return layout(figure, title, FLAT if R == 2 else HEIGHT, margin=margin)
+
+
+def _density(figure: Sketch, x: np.ndarray, y: np.ndarray) -> None:
+    """Cells of a grid, the darker the more points (n,) lie in them; empty ones are left out."""
+    counts, across, up = np.histogram2d(x, y, bins=CELLS)
+    many = np.where(counts > 0, counts, np.nan).T
+    ticks = [count for count in TICKS if count <= counts.max()]
+    figure.add_heatmap(
+        z=np.log10(many),
+        x=(across[:-1] + across[1:]) / 2,
+        y=(up[:-1] + up[1:]) / 2,
+        customdata=many,
+        colorscale="Blues",
+        zmin=-0.5,
+        colorbar={
+            "title": {"text": "observations", "side": "right"},
+            "tickvals": np.log10(ticks).tolist(),
+            "ticktext": [f"{count:,}" for count in ticks],
+            "thickness": 12,
+        },
+        hoverongaps=False,
+        hovertemplate="%{customdata:,} observations<extra></extra>",
+    )
 
 
 def biplot_said(found: Biplot) -> str:

@@ -232,7 +232,7 @@ def preset(
     chains = [spec for spec in others if not _refused(dataset, spec)]
     if dataset.whole is None or not _refused(dataset, chain):
         chains.insert(0, chain)
-    affordable = [spec for spec in chains if seconds([spec]) <= patience]
+    affordable = [spec for spec in chains if seconds([spec]) <= PATIENCE]
     specs += affordable
     if len(affordable) < len(chains):
         missing = [label_of(s.algorithm) for s in chains if s not in affordable]
@@ -330,16 +330,17 @@ def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[
     """
     if dataset.whole is None or not specs:
         return ""
-    counts = {
-        label_of(spec.algorithm): one.passes for spec, one in zip(specs, estimates, strict=True)
-    }
     makers: dict[int, list[str]] = {}
-    for label, count in counts.items():
-        makers.setdefault(count, []).append(label)
-    each = [f"about {count:,} ({listed(of)})" for count, of in sorted(makers.items())]
+    for spec, one in zip(specs, estimates, strict=True):
+        label = label_of(spec.algorithm)
+        if label not in (known := makers.setdefault(one.passes, [])):
+            known.append(label)
+    each = [f"about {count:,} passes of {listed(of)}" for count, of in sorted(makers.items())]
+    said = f"Each run makes about {min(makers):,} passes" if len(makers) == 1 else listed(each)
     return (
-        f"A run makes {listed(each, 'or')} passes over all {dataset.whole.N:,} observations; each "
-        f"pass reads {sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
+        f"{said[:1].upper()}{said[1:]}{' go' * (len(makers) > 1)} over all "
+        f"{dataset.whole.N:,} observations; each pass reads "
+        f"{sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
         f"{spoken(*together(estimates))}."
     )
 

@@ -18,8 +18,9 @@ from bnmf_core.passes import descent
 from bnmf_core.passes.executor import AHEAD
 from bnmf_core.samplers.gibbs import work_per_sweep
 
-# Bytes that a second reads from the disk, and seconds that a block takes beside its numbers.
-READING, PER_BLOCK = 5e8, 2e-3
+# Bytes that a second reads from the disk, and seconds that a pass and a block take beside their
+# numbers (measured: a pass is saved).
+READING, PER_PASS, PER_BLOCK = 5e8, 0.03, 2e-3
 # How often a solve on the sample holds a factorization, a pass a block of X, and its weights.
 COPIES, COPIES_OF_X, COPIES_OF_W = 9, 4, 3
 
@@ -32,8 +33,9 @@ def passes(algorithm: AnyAlgorithm, settings: Any, problem: Problem, particles: 
     if algorithm.family == "explorer":
         return descent.TYPICAL_PASSES
     chains = max(1, min(int(getattr(settings, "chains", 1)), particles))
-    sweeps = algorithm.work(problem, settings) / sweep_work(problem)
-    return max(1, math.ceil(sweeps * math.ceil(particles / chains)))
+    sweeps = algorithm.work(problem, settings) / sweep_work(problem) * math.ceil(particles / chains)
+    longest = getattr(settings, "longest", 0)
+    return max(1, math.ceil(min(sweeps, 2 * longest) if longest else sweeps))
 
 
 def sweep_work(problem: Problem) -> float:
@@ -54,7 +56,7 @@ def bytes_of_a_pass(whole: AllObservations) -> int:
 
 def seconds_of_reading(whole: AllObservations, count: int) -> float:
     """What so many passes take beside their numbers."""
-    return count * (bytes_of_a_pass(whole) / READING + PER_BLOCK * whole.count)
+    return count * (bytes_of_a_pass(whole) / READING + PER_PASS + PER_BLOCK * whole.count)
 
 
 def bytes_at_work(

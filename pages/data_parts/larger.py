@@ -22,6 +22,7 @@ from pages.frame.words import labelled, plain, size
 # Observations in memory: the fewest and the most, and bytes of the most and of those at first.
 FEWEST, MOST, MOST_BYTES, FIRST_BYTES = 100, 100_000, 4e9, 5e8
 SIDES = {"rows": "rows", "columns": "columns"}
+_TAKEN = "blocks_taken"
 HELP = "A sample, drawn at random, which charts of observations show."
 
 
@@ -34,6 +35,8 @@ def draw() -> None:
             f"variable {NAMED_BY}, such as /data/cells."
         )
         return
+    if st.session_state.pop(_TAKEN, False):  # the data stand below
+        st.session_state["blocks_store"], st.session_state["blocks_path"] = None, ""
     st.caption("What lies on the server is read in blocks where it lies, and stays there.")
     names = _names(tuple(folders))
     left, middle, right = st.columns([2, 2, 1])
@@ -117,4 +120,5 @@ def _shown(found: Preview) -> None:
 def _take(path: Path, side: str, sample: int) -> None:
     with st.spinner("Reading every block once, for the sample…", show_time=True):
         dataset_id = conversation.keep(Dataset.from_blocks(path, observations=side, sample=sample))
+    st.session_state[_TAKEN] = True
     link.put_next("data", dataset_id)

@@ -78,7 +78,8 @@ def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:
     chart(
         spectrum(values, squared_norm),
         "No factorization of a rank has a smaller error. The page Rank compares ranks."
-        + filling * bool(dataset.missing),
+        + filling * bool(dataset.missing)
+        + " It is that of the sample." * (dataset.whole is not None),
         name="spectrum",
         origin=origin,
         table=spectrum_table(values, squared_norm),

@@ -37,12 +37,13 @@ def progress_bar(run: RunRecord) -> None:
     if run.done and ALGORITHMS[run.spec.algorithm].exact:
         tenth = 10 * run.done // run.spec.particles
         made += _settling(str(store().run_folder(run.id)), tenth, run.id)
-    if _in_blocks(run):  # the pass and its block
+    if passing := _in_blocks(run):  # the pass and its block
         made += f", {run.message[:1].lower()}{run.message[1:]}"
     known = run.remaining if run.fraction >= ENOUGH else None
     soon = left(known)
     if run.fraction == 0:  # on a new machine kernels are compiled first
-        soon = "compiling, once on this machine" if compiling.is_compiling() else "preparing"
+        before = left(None) if passing else "preparing"
+        soon = "compiling, once on this machine" if compiling.is_compiling() else before
     if run.fraction > ALMOST:  # a share of typical iterations: some take longer
         soon = "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))

@@ -5,11 +5,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis.described import of_a_sample
 from bnmf_core.compare.biplot import biplot
 from bnmf_core.figures.biplot import biplot_said, sample_biplot
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.samples_parts.grouping import Grouping
+
+# Above so many observations, points hide each other.
+MANY = 2_000
+HELP = "A grid in place of the points: the darker a cell is, the more observations lie in it."
 
 
 def show(
@@ -38,7 +43,11 @@ def show(
         ]
         return pd.concat(rows, ignore_index=True)
 
+    many, density = dataset.N > MANY, False
+    sampled = of_a_sample(look.analysis.dataset)
     with fold:
+        if many:
+            density = st.toggle("Show how many lie where", key="biplot_density", help=HELP)
         view.chart(
             sample_biplot(
                 placed,
@@ -48,8 +57,9 @@ def show(
                 classes,
                 called,
                 sample,
+                density,
             ),
-            biplot_said(placed),
+            f"{biplot_said(placed)} {sampled}".rstrip(),
             name="biplot",
             origin=look.origin,
             table=table,

@@ -49,3 +49,13 @@ def test_what_the_plane_shows_is_told():
     assert "shows the shares exactly" in biplot_said(drawn(3)[0])
     found = drawn(5)[0]
     assert f"shows {100 * found.shown:.0f} % of the variation" in biplot_said(found)
+
+
+@pytest.mark.parametrize("R", [2, 3, 5])
+def test_a_density_counts_every_sample_that_has_a_place(R):
+    found, _, figure = drawn(R, N=500, density=True, classes=["a", "b"] * 250)
+    (cells,) = [trace for trace in figure.data if trace.type == "heatmap"]
+    counts = np.asarray(cells.customdata, dtype=float)
+    assert np.nansum(counts) == np.isfinite(found.samples[:, 0]).sum() == 499
+    assert np.nanmin(counts) == 1 and np.allclose(10 ** np.asarray(cells.z), counts, equal_nan=True)
+    assert sum(trace.type == "scatter" for trace in figure.data) == 1 + (R <= 3)

@@ -1,5 +1,6 @@
 """Data larger than memory: taken on the page Data, promised on Analyse, told on every page."""
 
+import json
 import os
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_a_store_on_the_server_is_listed_looked_at_and_taken(server, folder):
     said = plainly(app)
     assert f"{D} features × 3,000 observations" in said
     assert "of all 3,000 observations; charts of observations show a random sample of 300." in said
-    assert not any(button.key == "hide_go" for button in app.button)
+    assert not any(button.key in ("hide_go", "blocks_use") for button in app.button)
 
 
 def test_observations_may_lie_in_columns(server, folder):
@@ -121,7 +122,10 @@ def test_analyse_promises_passes_seconds_and_bytes(server, large):
     assert not app.exception and not app.error
     said = plainly(app)
     assert "20 random restarts run until they converge" in said
-    assert "about 12 (Random restarts and Q-Transform) or about 8,000 (Gibbs) passes" in said
+    assert (
+        "About 12 passes of Random restarts and Q-Transform and about 8,000 passes of Gibbs go "
+        "over all 3,000 observations"
+    ) in said
     assert "each pass reads 0.3 MB" in said
     assert server.pilots.known(large, RunSpec("random_restarts", 5, particles=20)) is None
 
@@ -134,11 +138,18 @@ def test_a_model_without_blocks_is_refused_in_a_sentence(server, large):
     assert app.button(key="go").disabled
 
 
-@pytest.mark.parametrize("name", ["overview", "samples", "components", "quality"])
-def test_every_page_says_what_is_of_a_sample(server, large, name):
-    run_ids = server.start(large, [RunSpec("random_restarts", 3, particles=4)])
-    server.wait_analysis(run_ids)
-    app = page(name, runs=",".join(run_ids))
+def test_every_page_says_what_is_of_a_sample(server, folder):
+    data = Dataset.from_blocks(folder / "inner" / "*cells*.npy", sample=2_100)
+    run_ids = server.start(data, [RunSpec("random_restarts", 2, particles=2)])
+    server.wait(run_ids)
+    server.wait_analysis(run_ids, "structure")
+    for name in ("overview", "components", "samples"):
+        app = page(name, runs=",".join(run_ids))
+        assert not app.exception and not app.error
+        assert "of observations show a random sample of 2,100." in plainly(app)
+    app.toggle(key="biplot_density").set_value(True).run()
     assert not app.exception and not app.error
-    said = plainly(app)
-    assert "of all 3,000 observations; charts of observations show a random sample of 300." in said
+    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    kinds = [{trace["type"] for trace in chart["data"]} for chart in charts]
+    assert any({"heatmap", "scatter"} <= one for one in kinds)
+    assert plainly(app).count("Observations are a random sample of 2,100 of 3,000.") == 2

@@ -294,6 +294,8 @@ def expected_seconds(dataset: Dataset, rank: int) -> tuple[float, float] | None:
 
     Measured on data of four kinds, it took an eighth to a quarter of what is allowed for.
     """
+    if dataset.whole is not None:
+        return None
     one = seconds_of(Problem.without_model(dataset, rank))
     most = min(MOST, int(PATIENCE / one))
     return (0.12 * one, 0.25 * one * most) if most else None

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bnmf_core.analysis.described import ranks_said
 from bnmf_core.figures.ranks import rank_criteria
 from bnmf_core.findings import ranks
 from pages.frame import choosing, guard, view
@@ -20,6 +21,8 @@ guard.enter("rank")
 with st.sidebar:
     dataset = store().dataset(choosing.dataset("Dataset"))
     asked = asking.question(dataset)
+    if sampled := ranks_said(dataset):
+        st.caption(plain(sampled))
 study = asking.answer(asked, dataset)
 
 advice = ranks.recommend(study)

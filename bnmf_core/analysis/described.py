@@ -69,6 +69,16 @@ def of_a_sample(dataset: Dataset) -> str:
     return f"Observations are a random sample of {dataset.N:,} of {dataset.whole.N:,}."
 
 
+def ranks_said(dataset: Dataset) -> str:
+    """Of which observations ranks are compared where X is in blocks; "" where it is in memory."""
+    if dataset.whole is None:
+        return ""
+    return (
+        f"Ranks are compared on a random sample of {dataset.N:,} of {dataset.whole.N:,} "
+        "observations."
+    )
+
+
 def dominant_feature(dataset: Dataset) -> str:
     """That one of several features makes most of the sum of squares; "" where none does.
 

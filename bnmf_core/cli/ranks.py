@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.analysis.described import ranks_said
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, models_for, usual_ranks, write
 from bnmf_core.cli import arguments, running
 from bnmf_core.cli.output import Commands, Output
@@ -61,6 +62,7 @@ def add_commands(commands: Commands) -> None:
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
     arguments.add_seed(command)
+    arguments.add_blocks(command)
 
 
 def ranks(options: argparse.Namespace, output: Output) -> str:
@@ -74,8 +76,9 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     sized = USUAL_MODEL if options.sigma is not None or options.noise else None
     key, why = arguments.model(options.model or sized, dataset)
     model = _model(key, dataset)
-    if not output.as_json and why:
-        output.note(why)
+    for sentence in filter(None, (why, ranks_said(dataset))):
+        if not output.as_json:
+            output.note(sentence)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,

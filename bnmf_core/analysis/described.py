@@ -56,6 +56,8 @@ of 200.
     """
     if dataset.whole is None:
         return ""
+    if dataset.N >= dataset.whole.N:
+        return f"Runs read the {dataset.whole.N:,} observations in blocks; charts show all of them."
     return (
         f"A, errors and modes are of all {dataset.whole.N:,} observations; charts of observations "
         f"show a random sample of {dataset.N:,}."
@@ -63,8 +65,8 @@ of 200.
 
 
 def of_a_sample(dataset: Dataset) -> str:
-    """That observations shown are a sample, in a sentence; "" where X is in memory."""
-    if dataset.whole is None:
+    """That observations shown are a sample, in a sentence; "" where they are all."""
+    if dataset.whole is None or dataset.N >= dataset.whole.N:
         return ""
     return f"Observations are a random sample of {dataset.N:,} of {dataset.whole.N:,}."
 

@@ -25,6 +25,8 @@ HEIGHT, FLAT, ACROSS, UP = 640, 260, 640, 480
 OUTLYING = 5
 # Cells of a density, across and up, and the counts at its scale.
 CELLS, TICKS = (64, 48), (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
+# Translucent, so that names can be read on them, on a light and a dark page.
+SHADES = [[0.0, "rgba(64, 128, 208, 0.12)"], [1.0, "rgba(64, 128, 208, 0.7)"]]
 # Of more classes none are drawn: every class has a colour and a marker of its own.
 MOST_CLASSES = len(MODE_COLORS)
 SYMBOLS = tuple(DASHES)
@@ -121,7 +123,8 @@ def sample_biplot(
             showlegend=False,
         )
     far = outlying(found.samples[known], groups[known])
-    named = known[far] if sample is None else np.unique([*known[far], sample])
+    named = np.array([], dtype=np.int64) if density else known[far]
+    named = named if sample is None else np.unique([*named, sample])
     named = named[np.isfinite(found.samples[named, 0])]
     # Corners come first, then features, then samples: what comes first has the better place.
     places = np.vstack([found.corners, found.features[shown], found.samples[named]])
@@ -151,8 +154,9 @@ def _density(figure: Sketch, x: np.ndarray, y: np.ndarray) -> None:
         x=(across[:-1] + across[1:]) / 2,
         y=(up[:-1] + up[1:]) / 2,
         customdata=many,
-        colorscale="Blues",
-        zmin=-0.5,
+        colorscale=SHADES,
+        zmin=0,
+        zmax=np.log10(counts.max()),
         colorbar={
             "title": {"text": "observations", "side": "right"},
             "tickvals": np.log10(ticks).tolist(),

@@ -8,8 +8,10 @@ particle (Golub & Pereyra 1973). Each pass makes one step of A:
 2. *Passes.* A plain step is alternating least squares: A minimises the quadratic of F with W held.
    Anderson's method (Walker & Ni 2011) extrapolates from the last of these steps. A step that
    raises F is taken back to the plain one, so F falls from pass to pass.
-3. *Certificate.* A particle stops at the KKT residual, the angle left and the nats left that runs
-   in memory stop at, and one more pass takes its weights and its log joint at the model's scale.
+3. *Certificate.* A particle stops at the KKT residual, the angle and the nats that runs in memory
+   stop at. Of the squared error a Newton step with the Hessian of the sample has to agree
+   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts two passes in
+   a row. One more pass takes its weights and its log joint at the model's scale.
 """
 
 import time
@@ -26,7 +28,7 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE, SQUARED_ERROR
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.passes import counts, squared_error, sums
+from bnmf_core.passes import certificate, counts, squared_error, sums
 from bnmf_core.passes.executor import CURRENT, over_blocks
 from bnmf_core.passes.sums import Sums
 from bnmf_core.solvers.nnls import solve_columns
@@ -35,13 +37,15 @@ from bnmf_core.solvers.stationarity import kkt_distance, turned
 
 Starts = Callable[[Problem, Any, Shard], tuple[np.ndarray, np.ndarray]]
 # Particles that are solved on the sample by one task, and passes at most.
-TOGETHER, MOST_PASSES = 4, 500
+TOGETHER, MOST_PASSES = 4, 200
 # Steps that Anderson's method remembers, within so many bytes, and those that a certificate needs.
 MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 # What is left counts so many times, as with Newton's method: what is extrapolated may be too short.
 CAUTION = 3.0
-# A rise of the loss by this part of it is rounding.
-ROUNDING = 1e-13
+# A rise of the loss by this part of it, or of ‖X‖², is rounding.
+ROUNDING, OF_X = 1e-13, 1e-14
+# A Newton step is asked for again after so many times the passes.
+ASK_AGAIN = 1.25
 # Passes that a run takes, for the time left.
 TYPICAL_PASSES = 12
 DESCENDING, TO_BE_JUDGED, DONE = 0, 1, 2
@@ -67,6 +71,8 @@ class State:
     remembered : (m,) how many of these count. loss : (m,) at the last accepted bases.
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
+    ask : (m,) passes from which on a Newton step is asked for; of counts, the pass at which one
+        that seems to have arrived has done so.
     W : (m, R, S) weights of the sample of those that are done. log_joint : (m,) of these.
     data : (4,) see ``Sums``. handed : particles handed over before these.
     """
@@ -83,6 +89,7 @@ class State:
     movement: np.ndarray
     gain: np.ndarray
     converged: np.ndarray
+    ask: np.ndarray
     W: np.ndarray
     log_joint: np.ndarray
     data: np.ndarray
@@ -146,6 +153,7 @@ def begin(
         movement=open_.copy(),
         gain=open_.copy(),
         converged=np.zeros(m, dtype=bool),
+        ask=np.zeros(m, dtype=np.int64),
         W=np.zeros((m, problem.rank, problem.dataset.N)),
         log_joint=open_.copy(),
         data=np.zeros(4),
@@ -183,13 +191,14 @@ def step(problem: Problem, state: State, stopping: Stopping) -> tuple[State, Bat
             judged,
         )
     )
-    after = replace(unshared(state), data=found.data)
+    after, arrived = replace(unshared(state), data=found.data), []
     for k, p in enumerate(chosen):
         one = sums.chosen(found, np.array([k]))
         if judged[k]:
             _judge(problem, after, int(p), one)
-        else:
-            _descend(problem, after, int(p), one, stopping)
+        elif _descend(problem, after, int(p), one, stopping):
+            arrived.append((int(p), one))
+    _certify(problem, after, arrived, stopping)
     waiting = int(np.argmin([*(after.stage == DONE), False]))
     if not waiting:
         return after, Batch.empty(problem)
@@ -205,15 +214,16 @@ def _judge(problem: Problem, after: State, p: int, found: Sums) -> None:
     after.stage[p] = DONE
 
 
-def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stopping) -> None:
-    """Make one step of a particle, in place."""
+def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stopping) -> bool:
+    """Make one step of a particle, in place; whether it seems to have arrived."""
     after.passes[p] += 1
     loss = float(found.loss[0])
-    if after.remembered[p] and loss > after.loss[p] * (1 + ROUNDING):
+    rounding = OF_X * float(after.data[0]) if problem.loss is SQUARED_ERROR else 0.0
+    if after.remembered[p] and loss > after.loss[p] * (1 + ROUNDING) + rounding:
         # The extrapolation went too far: on from the plain step, without memory.
         after.A[p], after.remembered[p] = after.plain[p], 0
         after.loss[p] = np.inf
-        return
+        return False
     after.loss[p] = loss
     A = after.A[p]
     plain = plain_step(A, found.slope[0], found.curvature[0], found.totals[0])
@@ -226,16 +236,55 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     following = _extrapolated(after, p, length)
     left = _left(problem, A, following, plain, found, after.data)
     after.kkt[p], after.movement[p], after.gain[p] = left.kkt, left.movement, left.gain
-    enough = after.remembered[p] >= min(ENOUGH, len(after.before))
+    met = problem.loss is SQUARED_ERROR and loss <= OF_X * after.data[0]
+    enough = met or after.remembered[p] >= min(ENOUGH, len(after.before))
     arrived = bool(enough and stopping.converged(left.kkt, left.movement, left.gain))
-    after.converged[p] = arrived
     good = measured(problem, found.loss, after.data)[0]
-    last = after.passes[p] >= min(stopping.max_iterations, MOST_PASSES)
-    if arrived or last or good <= stopping.good_enough:
-        scaled, _ = problem.model.scale(A.T[None], found.totals[0][None, :, None])
-        after.A[p], after.stage[p] = scaled[0].T, TO_BE_JUDGED
+    if after.passes[p] >= min(stopping.max_iterations, MOST_PASSES) or good <= stopping.good_enough:
+        _settle(problem, after, p, found, converged=arrived and met)
+    elif arrived and met:
+        _settle(problem, after, p, found, converged=True)
     else:
         after.A[p] = _unit(following)
+        asked = after.passes[p] >= after.ask[p] or problem.loss is not SQUARED_ERROR
+        return arrived and bool(asked)
+    return False
+
+
+def _certify(
+    problem: Problem, after: State, arrived: list[tuple[int, Sums]], stopping: Stopping
+) -> None:
+    """Ask a Newton step how far particles still have to go; settle them, or take it."""
+    if problem.loss is not SQUARED_ERROR:
+        for p, found in arrived:
+            if after.ask[p] == after.passes[p]:
+                _settle(problem, after, p, found, converged=True)
+            after.ask[p] = after.passes[p] + 1
+        return
+    passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
+    passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
+    bases = {p: after.before[-1, p].copy() for p, _ in arrived}
+    tasks = ((bases[p], found.sampled[0], 2.0 * found.slope[0], part) for p, found in arrived)
+    steps = passes.in_order(certificate.towards, problem, tasks, len(arrived), "particle")
+    for (p, found), step in zip(arrived, steps, strict=True):
+        turn = CAUTION * float(turned(bases[p][None], step.A[None])[0])
+        gain = CAUTION * _nats(problem, step.promised / 2.0, found, after.data)
+        after.movement[p] = max(after.movement[p], min(turn, FURTHEST))
+        after.gain[p] = max(after.gain[p], gain)
+        close = stopping.converged(after.kkt[p], after.movement[p], after.gain[p])
+        if step.solved and close:
+            after.A[p] = bases[p]
+            _settle(problem, after, p, found, converged=True)
+        else:
+            after.ask[p] = int(after.passes[p] * ASK_AGAIN)
+            if step.solved:
+                after.A[p] = _unit(step.A)
+
+
+def _settle(problem: Problem, after: State, p: int, found: Sums, converged: bool) -> None:
+    """Give a particle's last bases the scale of the model, for one more pass."""
+    scaled, _ = problem.model.scale(after.before[-1, p].T[None], found.totals[0][None, :, None])
+    after.A[p], after.stage[p], after.converged[p] = scaled[0].T, TO_BE_JUDGED, converged
 
 
 def plain_step(
@@ -294,11 +343,17 @@ def _left(
     movement = min(CAUTION * float(turned(A[None], following[None])[0]), FURTHEST)
     ahead = max(-0.5 * float(np.sum(slope * (new - A))) for new in (following, plain))
     lowered = CAUTION * max(ahead, 0.0)
-    gain = lowered
-    if problem.loss is SQUARED_ERROR:
-        least = max(SMALLEST_RELATIVE_NOISE**2 * data[0], np.finfo(float).tiny)
-        gain = lowered * observed(problem) / max(float(found.loss[0]), least)
-    return Step(following, kkt, movement, gain)
+    return Step(following, kkt, movement, _nats(problem, lowered, found, data))
+
+
+def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> float:
+    """What a fall of the loss, of the squared error half of it, is in nats at the noise left."""
+    if problem.loss is not SQUARED_ERROR:
+        return lowered
+    if lowered <= OF_X * data[0]:  # where X is met to its last digit, none is left to gain
+        return 0.0
+    least = max(SMALLEST_RELATIVE_NOISE**2 * data[0], np.finfo(float).tiny)
+    return float(lowered * observed(problem) / max(float(found.loss[0]), least))
 
 
 def measured(problem: Problem, f: np.ndarray, data: np.ndarray) -> np.ndarray:

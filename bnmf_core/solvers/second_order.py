@@ -66,7 +66,7 @@ class _Direction:
     solved: np.ndarray
 
 
-def _direction(
+def newton_direction(
     view: FlatView,
     x: np.ndarray,
     g: np.ndarray,
@@ -163,7 +163,7 @@ def _round(
     iterations = solution.iterations[chosen] + 1
     left = np.maximum(stopping.max_iterations - iterations, 0)
     allowed = np.minimum(left, np.maximum(PRODUCTS, iterations // TENTH))
-    towards = _direction(view, x, g, c, radius, ACCURACY, allowed)
+    towards = newton_direction(view, x, g, c, radius, ACCURACY, allowed)
     iterations += towards.products
     gain, movement = np.full((2, chosen.size), np.nan)
     if stopping.tolerance is None:
@@ -239,7 +239,9 @@ def _certify(
     if not some.size:
         return np.zeros(0, dtype=np.int64)
     view, x, anywhere = view.of(some), x[some], np.full(some.size, np.inf)
-    sure = _direction(view, x, g[some], c[some], anywhere, SURE, np.minimum(left, SURE_PRODUCTS))
+    sure = newton_direction(
+        view, x, g[some], c[some], anywhere, SURE, np.minimum(left, SURE_PRODUCTS)
+    )
     A, after = (view.split(y)[0].transpose(0, 2, 1) for y in (x, view.moved(x, sure.d)))
     turns = np.minimum(CAUTION * turned(A, after), shared.FURTHEST)
     known = np.flatnonzero(sure.solved)

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core import Dataset
-from bnmf_core.blocks.allowed import NAMED_BY, allowed_folders, allowed_path
+from bnmf_core.blocks.allowed import allowed_folders, allowed_path
 from bnmf_core.blocks.offered import Preview, preview, stores_in
 from bnmf_core.blocks.source import Source
 from bnmf_core.blocks.stores import open_source
@@ -32,7 +32,7 @@ def draw() -> None:
     if not folders:
         st.caption(
             "This server opens no folder of its own. Whoever runs it lists some in the environment "
-            f"variable {NAMED_BY}, such as /data/cells."
+            "variable BNMF_FOLDERS, such as /data/cells."
         )
         return
     if st.session_state.pop(_TAKEN, False):  # the data stand below

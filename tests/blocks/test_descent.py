@@ -12,7 +12,7 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import MODELS
-from bnmf_core.passes import counts, sums
+from bnmf_core.passes import counts, descent, sums
 from bnmf_core.passes.descent import plain_step
 from bnmf_core.runs import engine
 from bnmf_core.solvers import second_order
@@ -172,3 +172,28 @@ def _held(data, spec):
 def test_what_needs_all_of_X_says_so(data, spec, words):
     with pytest.raises(SettingsError, match=words):
         engine.run(data[0], spec)
+
+
+def test_a_valley_is_not_taken_for_an_optimum(monkeypatch):
+    """Nearly noise-free data that components hardly determine: passes crawl, a Newton step tells."""
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 3)) @ rng.dirichlet([0.3, 0.3, 0.3], 4_000).T
+    X = np.abs(X + 0.01 * rng.standard_normal(X.shape))
+    data = in_blocks(X, (0, 2_000, 4_000), np.arange(0, 4_000, 5), "valley")
+    spec = RunSpec("random_restarts", 3, particles=6)
+    best = engine.run(Dataset.from_array(X), spec).error.min()
+
+    def nats():
+        found = engine.run(data, spec)
+        assert found.diagnostics["converged"].all()
+        return np.log(found.error / best) * X.size
+
+    assert (nats() < 0.03).all()
+
+    def believed(problem, after, arrived, stopping):
+        for p, found in arrived:
+            descent._settle(problem, after, p, found, converged=True)
+
+    # Without the certificate all of them count as converged far from there.
+    monkeypatch.setattr(descent, "_certify", believed)
+    assert (nats() > 0.1).any()

@@ -175,7 +175,7 @@ def test_what_needs_all_of_X_says_so(data, spec, words):
 
 
 def test_a_valley_is_not_taken_for_an_optimum(monkeypatch):
-    """Nearly noise-free data that components hardly determine: passes crawl, a Newton step tells."""
+    """Nearly noise-free data that hardly determine components: passes crawl."""
     rng = np.random.default_rng(0)
     X = rng.random((30, 3)) @ rng.dirichlet([0.3, 0.3, 0.3], 4_000).T
     X = np.abs(X + 0.01 * rng.standard_normal(X.shape))

@@ -157,8 +157,8 @@ MUTANTS = (
     Mutant(
         "counts: the prior's rate is dropped",
         "samplers/sources.py",
-        "    drawn /= prior.rate + exposure",
-        "    drawn /= exposure",
+        "    made /= prior.rate + exposure",
+        "    made /= exposure",
         "tests/algorithms/test_counts.py",
     ),
     Mutant(

@@ -150,7 +150,7 @@ def _weigh(
         v[e] = u[e] / y[e]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def _descend(
     B: np.ndarray,
     x: np.ndarray,

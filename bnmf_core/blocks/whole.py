@@ -18,7 +18,7 @@ from bnmf_core.core.whole import AllObservations
 from bnmf_core.numerics.matrix import Matrix
 
 # Observations in memory, unless another number is asked for.
-SAMPLE = 5_000
+SAMPLE, FEWEST = 5_000, 2
 
 
 def _nothing() -> np.ndarray:
@@ -166,6 +166,11 @@ def in_blocks(
         path = str(Path(source).absolute())
         source = open_source(path, observations)
     blocks = Blocks.of(source, block_bytes)
+    if min(sample, blocks.N) < FEWEST:
+        raise DataError(
+            f"A sample of {sample:,} of {blocks.N:,} observations was asked for; at least {FEWEST} "
+            "have to be in memory."
+        )
     places, X = blocks.sample(min(sample, blocks.N), np.random.default_rng(seed))
     given: dict[str, Any] = {"name": source.label, "features": source.features} | described
     data = Dataset.from_array(

@@ -16,7 +16,7 @@ from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.on_blocks import bytes_at_work
+from bnmf_core.runs.on_blocks import bytes_at_work, bytes_of_weights
 
 MEMORY_INFO = Path("/proc/meminfo")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -129,12 +129,7 @@ def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
     """Bytes of the factorizations that are being worked on at one time."""
     if spec.algorithm not in ALGORITHMS:  # which is told elsewhere
         return 0
-    usual = values_of(ALGORITHMS[spec.algorithm].Settings())
-    chosen = {
-        name: int(spec.settings.get(name, usual[name]) or 1)
-        for name in ("block", "chains")
-        if name in usual
-    }
+    chosen = _side_by_side(spec)
     if dataset.whole is not None:
         sampler = "chains" in chosen
         at_once = min(chosen["chains"], spec.particles) if sampler else spec.particles
@@ -142,6 +137,22 @@ def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
     blocks = min(chosen.get("block", 1), largest_block(dataset, spec.rank)) * threads
     at_once = min(chosen.get("chains", blocks), spec.particles)
     return COPIES * 8 * at_once * spec.rank * (dataset.D + _seen(dataset, spec))
+
+
+def _side_by_side(spec: RunSpec) -> dict[str, int]:
+    """How many factorizations are solved together, or chains walk, where the settings say it."""
+    usual = values_of(ALGORITHMS[spec.algorithm].Settings())
+    return {
+        name: int(spec.settings.get(name, usual[name]) or 1)
+        for name in ("block", "chains")
+        if name in usual
+    }
+
+
+def disk_needed(dataset: Dataset, spec: RunSpec) -> int:
+    """Bytes that a run takes on the disk: what is kept, and what goes when it ends."""
+    chains = min(_side_by_side(spec).get("chains", 0), spec.particles)
+    return memory_needed(dataset, spec).kept + bytes_of_weights(dataset, spec.rank, chains)
 
 
 def _loss(spec: RunSpec) -> Loss:

@@ -82,3 +82,8 @@ def bytes_at_work(
     state = (2 + 2 * kept) * bases + 8 * at_once * rank * S
     solved = min(at_once, descent.TOGETHER * threads)
     return 2 * state + max(made, COPIES * 8 * solved * rank * (D + S))
+
+
+def bytes_of_weights(dataset: Dataset, rank: int, chains: int) -> int:
+    """Bytes on the disk of the weights of all observations, before and after a sweep."""
+    return 0 if dataset.whole is None else 2 * 8 * chains * rank * dataset.whole.N

@@ -21,7 +21,7 @@ from bnmf_core.jobs.job import JobStatus
 from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.job import RunJob
-from bnmf_core.runs.memory import check_memory, memory_needed
+from bnmf_core.runs.memory import check_memory, disk_needed
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import check
 from bnmf_core.store import files
@@ -231,7 +231,7 @@ class JobRunner:
         rooms = self._executors.rooms(scheduler, data)
         for spec in specs:
             check_memory(data, spec, rooms)
-        self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
+        self.store.check_room(sum(disk_needed(data, spec) for spec in specs))
         longest = self.scheduler.limits.runs_waiting
         active = sum(run.active for run in self.store.runs())
         if active + len(specs) > longest:

@@ -194,7 +194,7 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
     files.write_json(folder / COMPLETE, told)
     if final:
         # Checkpoints first: none may ever speak of a chunk that is gone.
-        for pattern in ("checkpoint-*.npz", "chunk-*.npz"):
+        for pattern in ("checkpoint-*.npz", "chunk-*.npz", "weights-*.bin"):
             for path in folder.glob(pattern):
                 path.unlink()
 

@@ -9,14 +9,14 @@ import pytest
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.blocks.stores.npy import NpySource
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import RunError
+from bnmf_core.core.errors import DataError, RunError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import engine, on_blocks, pilots
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.runs.launch import COUNTS_ON_BLOCKS, preset
-from bnmf_core.runs.memory import memory_needed
+from bnmf_core.runs.memory import disk_needed, memory_needed
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import check
 
@@ -152,3 +152,22 @@ def test_a_pass_is_told_cancelled_and_gone_on_with(runner, store, tmp_path, monk
     assert store.run(run_id).status == "complete"
     whole = engine.run(data, spec)
     assert np.array_equal(store.particles(run_id).A, whole.A)
+
+
+def test_the_weights_of_a_chain_take_room_while_it_walks_and_none_after(large, runner):
+    spec = RunSpec("gibbs", 3, particles=6, settings={"chains": 2, "warm_up": 4})
+    (run_id,) = runner.start(large, [spec])
+    folder = runner.store.run_folder(run_id)
+    runner.wait([run_id])
+    assert runner.store.run(run_id).status == "complete" and not list(folder.glob("weights-*"))
+    kept = memory_needed(large, spec).kept
+    assert disk_needed(large, spec) - kept == 2 * 8 * 2 * 3 * N
+    assert (
+        disk_needed(large, RunSpec("random_restarts", 3))
+        == memory_needed(large, RunSpec("random_restarts", 3)).kept
+    )
+
+
+def test_a_sample_has_two_observations_at_least(tmp_path):
+    with pytest.raises(DataError, match="at least 2 have to be in memory"):
+        Dataset.from_blocks(stored(tmp_path), sample=1)

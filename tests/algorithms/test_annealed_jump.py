@@ -197,11 +197,11 @@ def jump_p_values(kind, seed, jumps=4, count=4_000):
     return [stats.ks_2samp(*one).pvalue for one in both]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_jump_keeps_the_joint_distribution_of_counts():
     assert passes(jump_p_values(Anchors, 1)) or passes(jump_p_values(Anchors, 2))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_test_notices_a_mistake():
     assert not passes(jump_p_values(Weightless, 3))

@@ -78,7 +78,10 @@ def of_two_solutions(particles):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("proposal", "chains", "draws", "warm_up"),
-    [("annealed", 16, 40, 20), ("fitted", 40, 400, 300)],
+    [
+        pytest.param("annealed", 16, 40, 20, marks=pytest.mark.long),
+        ("fitted", 40, 400, 300),
+    ],
 )
 def test_modes_of_counts_are_visited_as_often_as_they_have_mass(proposal, chains, draws, warm_up):
     X = np.round(40.0 * np.tile(laurberg("two").X, (2, 2)))

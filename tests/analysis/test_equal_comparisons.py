@@ -109,8 +109,10 @@ def test_a_server_may_share_all_equal_analyses(owners, computed):
 
 
 def test_what_was_deleted_or_damaged_is_computed_again(owners, computed):
-    first = analysed(owners("one"), PUBLIC)
-    second = analysed(owners("other"), PUBLIC)
+    one, other = owners("one"), owners("other")
+    first, second = analysed(one, PUBLIC), analysed(other, PUBLIC)
+    one.close()  # their later stages would compute it again
+    other.close()
     ours = STAGES["distances"].folder(first)
     before = np.array(STAGES["structure"].of(first).linkage("max_angle"))
     damaged = next(ours.glob("*.npy"))

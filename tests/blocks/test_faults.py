@@ -137,6 +137,19 @@ def test_a_store_that_is_written_again_during_a_run_is_named(data, path, opened)
     assert "of cells.npy was not read, because the store was changed" in record.message
 
 
+def test_a_file_that_is_gone_for_a_while_can_be_put_back(data, path, opened):
+    (run_id,) = opened.start(data, [SPECS[0]])
+    wait_until(lambda: under_way(opened.store.run(run_id)))
+    path.rename(path.with_suffix(".away"))
+    opened.wait([run_id])
+    record = opened.store.run(run_id)
+    assert record.status == "failed" and "put it back" in record.message
+    path.with_suffix(".away").rename(path)
+    opened.resume(run_id)
+    opened.wait([run_id])
+    assert_same(opened.store.particles(run_id), engine.run(data, SPECS[0]))
+
+
 NAMED = r"Block 5 \(observations 1,201 to 1,500\) of cells.npy holds a value that is not a number"
 
 

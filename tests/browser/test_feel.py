@@ -109,6 +109,8 @@ def page(request, opened, made):
     shown.get_by_role("heading", level=1).first.wait_for()
     settle(shown, 800)
     shown.get_by_role("progressbar").first.wait_for(state="detached")
+    # What is drawn again every second is faint for a moment.
+    shown.get_by_text("is being measured").first.wait_for(state="detached")
     shown.add_style_tag(content=STILL)
     shown.evaluate(UNFOLD)
     settle(shown, 300)
@@ -141,7 +143,14 @@ def test_everything_that_can_be_used_has_a_name(page):
 
 
 def test_tab_reaches_everything_and_is_seen_where_it_is(page):
-    # A table draws its canvas anew after its fold has opened, and later on a busy machine.
+    missed, unseen = walked(page)
+    if missed:  # a table has drawn its canvas anew meanwhile
+        missed, unseen = walked(page)
+    assert (missed, unseen) == ([], [])
+
+
+def walked(page) -> tuple[list[str], list[str]]:
+    """What Tab does not reach, and what it reaches but is not seen."""
     until(page, AT_REST)
     settle(page, 1500)
     count = page.evaluate("audit.begin()")
@@ -151,8 +160,7 @@ def test_tab_reaches_everything_and_is_seen_where_it_is(page):
             break
     found = page.evaluate("audit.walked()")
     missed = [one for one in found["missed"] if not any(word in one for word in MOVED_BY_ARROWS)]
-    assert missed == []
-    assert found["unseen"] == []
+    return missed, found["unseen"]
 
 
 def test_every_chart_says_what_is_seen_and_has_a_table(page):

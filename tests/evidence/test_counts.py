@@ -114,7 +114,10 @@ def by_importance(problem, count=200_000):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("X", [TALL, SQUARE], ids=["2×3", "3×3"])
+@pytest.mark.parametrize(
+    "X",
+    [pytest.param(TALL, id="2×3"), pytest.param(SQUARE, id="3×3", marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("key", ["poisson", "negative_binomial"])
 def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
     """Relabelled components count R! times, once each."""

@@ -123,7 +123,7 @@ def test_analyse_promises_passes_seconds_and_bytes(server, large):
     said = plainly(app)
     assert "20 random restarts run until they converge" in said
     assert (
-        "About 12 passes of Random restarts and Q-Transform and about 8,000 passes of Gibbs go "
+        "About 20 passes of Random restarts and Q-Transform and about 8,000 passes of Gibbs go "
         "over all 3,000 observations"
     ) in said
     assert "each pass reads 0.3 MB" in said

@@ -182,10 +182,10 @@ def _working(address: str, seconds: float) -> float:
 
 
 def test_three_people_see_and_keep_what_is_theirs(tmp_path, monkeypatch, promise):
-    trial = Trial(3, clicks=12)
+    trial = Trial(3, clicks=6)
     promise(trial.run(tmp_path, monkeypatch))
     assert not trial.counted.first, trial.counted.first
-    assert trial.counted.tried.total() == 3 * 12
+    assert trial.counted.tried.total() == 3 * 6
 
 
 def test_what_goes_wrong_is_counted(tmp_path, monkeypatch):

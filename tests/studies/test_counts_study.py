@@ -37,7 +37,7 @@ def test_planted_counts_vary_as_their_noise_says():
     assert 2.0 < ratios["negative_binomial"] < 4.5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_planted_rank_is_found_and_a_study_goes_on_from_what_is_kept():
     study = CountsStudy(SHORT.plan, ("planted",)).make()
     found = findings.planted(study).set_index("problem")

@@ -1,8 +1,9 @@
 """One run over blocks, in a process of its own: ``python -m benchmarks.scale_point``.
 
-Reads a JSON object {path, model, N, good_enough, compared} on standard input, and prints another:
-passes, seconds, the seconds of a pass with two workers and its efficiency against one, the peak of
-memory and of what of it is files, and where ``compared`` how far above a run in memory it ended.
+Reads a JSON object {path, model, N, good_enough, two_workers, compared} on standard input, and
+prints another: passes, seconds, the seconds of a pass, the peak of memory and of what of it is
+files; where ``two_workers`` their efficiency against one, and where ``compared`` how far above a
+run in memory it ended.
 """
 
 import json
@@ -73,7 +74,7 @@ def measure(asked: dict[str, Any]) -> dict[str, Any]:
         "kkt": float(np.nanmax(found.kkt)),
         "converged": bool(found.diagnostics["converged"].all()),
     }
-    if "good_enough" not in asked:
+    if asked.get("two_workers"):
         told["efficiency"] = _efficiency(data, asked["model"])
     if asked.get("compared"):
         told["nats"] = _nats_above_memory(data, asked, found.error.min())

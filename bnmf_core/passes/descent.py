@@ -56,6 +56,8 @@ COLUMN_WORK = 60.0
 # A step of a row of A that changes its fit by less than the first part is not damped; one by more
 # than the second is a multiplicative update.
 NEAR, FAR = 0.1, 1.0
+# An entry of A whose data pull so many times as hard as its weights press is far too small.
+HELD_DOWN = 4.0
 # What makes a loss small over blocks.
 BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: counts.sums}
 
@@ -309,7 +311,17 @@ def plain_step(
     ratio = np.divide(size, whole, out=np.full_like(size, np.inf), where=whole > 0)[:, None]
     damped = rows + change / np.where(ratio > NEAR, 1.0 + ratio, 1.0)
     updated = rows * np.divide(pulled, totals, out=np.zeros_like(rows), where=totals > 0)
-    return np.where((ratio > FAR) & (whole > 0)[:, None], updated, damped).T
+    new = np.where((ratio > FAR) & (whole > 0)[:, None], updated, damped)
+    # What an entry of 0 alone would explain is not seen from there: a Newton step only doubles
+    # what is there, and an update leaves 0. Slope and curvature are those of a·totals −
+    # x log(a + c), whose minimum is x/totals − c away.
+    lifted = pulled > HELD_DOWN * totals
+    bend = np.einsum("drr->dr", each)
+    x = np.divide(pulled**2, bend, out=np.zeros_like(rows), where=lifted & (bend > 0))
+    c = np.divide(pulled, bend, out=np.zeros_like(rows), where=lifted & (bend > 0))
+    jump = np.divide(x, totals, out=np.zeros_like(rows), where=totals > 0) - c
+    several = np.maximum(lifted.sum(axis=1, keepdims=True), 1)
+    return np.where(lifted & (jump > 0), np.maximum(new, rows + jump / several), new).T
 
 
 def _extrapolated(after: State, p: int, length: np.ndarray) -> np.ndarray:

@@ -80,6 +80,32 @@ def test_the_divergence_over_blocks_is_that_in_memory(data):
     assert found.diagnostics["converged"].all()
 
 
+def test_features_that_the_sample_lacks_are_explained(planted):
+    X = planted.copy()
+    X[[3, 7]] = 0.0  # their rows of A are 0 where the passes begin
+    X[3, [100, 400, 850]] = 2.0
+    X[7, 600:640:3] = 1.0
+    sample = np.setdiff1d(np.arange(0, N, 4), np.flatnonzero(X[3] + X[7]))
+    spec = RunSpec("random_restarts", R, "poisson", particles=3)
+    found = engine.run(in_blocks(X, BOUNDS, sample, "rare"), spec)
+    whole = Dataset.from_array(X)
+    best = engine.run(whole, spec)
+    errors = (found.error.min(), best.error.min())
+    own, f = (float(KULLBACK_LEIBLER.unmeasured(whole, np.array(one))) for one in errors)
+    assert own - f < 0.05 and found.diagnostics["converged"].all()
+
+
+@pytest.mark.parametrize("before", [0.0, 1e-12])
+def test_a_step_of_counts_leaves_zero_where_data_pull(before):
+    # One observation has x counts: a·totals − x log(a w + floor) is smallest near x/totals.
+    x, w, floor = 3.0, np.array([2.0, 0.0]), 1e-8
+    y = before * w[0] + floor
+    totals, of_row = np.array([40.0, 60.0]), x / y * w
+    slope, curvature = (totals - of_row)[:, None], (x / y**2 * np.outer(w, w))[None]
+    new = plain_step(np.array([[before], [0.0]]), slope, curvature, totals)
+    np.testing.assert_allclose(new[:, 0], [x / totals[0], 0.0], rtol=1e-6)
+
+
 def test_weights_of_counts_and_derivatives_are_those_of_a_second_method(planted):
     rng = np.random.default_rng(3)
     data = in_blocks(sparse.csc_array(planted), (0, 300, N), np.arange(50), "counts")

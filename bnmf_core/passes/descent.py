@@ -10,8 +10,9 @@ particle (Golub & Pereyra 1973). Each pass makes one step of A:
    raises F is taken back to the plain one, so F falls from pass to pass.
 3. *Certificate.* A particle stops at the KKT residual, the angle and the nats that runs in memory
    stop at. Of the squared error a Newton step with the Hessian of the sample has to agree
-   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts two passes in
-   a row. One more pass takes its weights and its log joint at the model's scale.
+   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts the falls of
+   the last three passes count as well. One more pass takes its weights and its log joint at the
+   model's scale.
 """
 
 import time
@@ -58,6 +59,8 @@ COLUMN_WORK = 60.0
 NEAR, FAR = 0.1, 1.0
 # An entry of A whose data pull so many times as hard as its weights press is far too small.
 HELD_DOWN = 4.0
+# What is added to the curvature of counts, a part of its diagonal.
+RIDGE = 1e-6
 # What makes a loss small over blocks.
 BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: counts.sums}
 
@@ -73,8 +76,8 @@ class State:
     remembered : (m,) how many of these count. loss : (m,) at the last accepted bases.
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
-    ask : (m,) passes from which on a Newton step is asked for; of counts, the pass at which one
-        that seems to have arrived has done so.
+    falls : (3, m) by how much the loss has changed in the last passes. ask : (m,) passes from
+        which on a Newton step is asked for.
     W : (m, R, S) weights of the sample of those that are done. log_joint : (m,) of these.
     data : (4,) see ``Sums``. handed : particles handed over before these.
     """
@@ -91,6 +94,7 @@ class State:
     movement: np.ndarray
     gain: np.ndarray
     converged: np.ndarray
+    falls: np.ndarray
     ask: np.ndarray
     W: np.ndarray
     log_joint: np.ndarray
@@ -155,6 +159,7 @@ def begin(
         movement=open_.copy(),
         gain=open_.copy(),
         converged=np.zeros(m, dtype=bool),
+        falls=np.full((3, m), np.inf),
         ask=np.zeros(m, dtype=np.int64),
         W=np.zeros((m, problem.rank, problem.dataset.N)),
         log_joint=open_.copy(),
@@ -224,8 +229,8 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     if after.remembered[p] and loss > after.loss[p] * (1 + ROUNDING) + rounding:
         # The extrapolation went too far: on from the plain step, without memory.
         after.A[p], after.remembered[p] = after.plain[p], 0
-        after.loss[p] = np.inf
         return False
+    after.falls[:, p] = *after.falls[1:, p], abs(after.loss[p] - loss)
     after.loss[p] = loss
     A = after.A[p]
     plain = plain_step(A, found.slope[0], found.curvature[0], found.totals[0])
@@ -238,18 +243,19 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     following = _extrapolated(after, p, length)
     left = _left(problem, A, following, plain, found, after.data)
     after.kkt[p], after.movement[p], after.gain[p] = left.kkt, left.movement, left.gain
+    if problem.loss is not SQUARED_ERROR:
+        after.gain[p] = max(left.gain, CAUTION * float(after.falls[:, p].max()))
     met = problem.loss is SQUARED_ERROR and loss <= OF_X * after.data[0]
     enough = met or after.remembered[p] >= min(ENOUGH, len(after.before))
-    arrived = bool(enough and stopping.converged(left.kkt, left.movement, left.gain))
+    arrived = bool(enough and stopping.converged(left.kkt, left.movement, after.gain[p]))
     good = measured(problem, found.loss, after.data)[0]
     if after.passes[p] >= min(stopping.max_iterations, MOST_PASSES) or good <= stopping.good_enough:
         _settle(problem, after, p, found, converged=arrived and met)
-    elif arrived and met:
+    elif arrived and (met or problem.loss is not SQUARED_ERROR):
         _settle(problem, after, p, found, converged=True)
     else:
         after.A[p] = _unit(following)
-        asked = after.passes[p] >= after.ask[p] or problem.loss is not SQUARED_ERROR
-        return arrived and bool(asked)
+        return arrived and bool(after.passes[p] >= after.ask[p])
     return False
 
 
@@ -257,12 +263,6 @@ def _certify(
     problem: Problem, after: State, arrived: list[tuple[int, Sums]], stopping: Stopping
 ) -> None:
     """Ask a Newton step how far particles still have to go; settle them, or take it."""
-    if problem.loss is not SQUARED_ERROR:
-        for p, found in arrived:
-            if after.ask[p] == after.passes[p]:
-                _settle(problem, after, p, found, converged=True)
-            after.ask[p] = after.passes[p] + 1
-        return
     passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
     passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
     bases = {p: after.before[-1, p].copy() for p, _ in arrived}
@@ -301,6 +301,10 @@ def plain_step(
     """
     rows = np.ascontiguousarray(A.T)
     each = np.ascontiguousarray(curvature[None] if curvature.ndim == 2 else curvature)
+    bend = np.einsum("drr->dr", each)
+    if curvature.ndim == 3:
+        # Few counts bend a row in few directions; in the others it goes as far as A ≥ 0 lets it.
+        each = each + RIDGE * bend[:, :, None] * np.eye(bend.shape[1])
     target = np.ascontiguousarray((each @ rows[:, :, None])[:, :, 0] - slope.T)
     new = solve_columns(each, target)
     if curvature.ndim == 2:
@@ -316,7 +320,6 @@ def plain_step(
     # what is there, and an update leaves 0. Slope and curvature are those of a·totals −
     # x log(a + c), whose minimum is x/totals − c away.
     lifted = pulled > HELD_DOWN * totals
-    bend = np.einsum("drr->dr", each)
     x = np.divide(pulled**2, bend, out=np.zeros_like(rows), where=lifted & (bend > 0))
     c = np.divide(pulled, bend, out=np.zeros_like(rows), where=lifted & (bend > 0))
     jump = np.divide(x, totals, out=np.zeros_like(rows), where=totals > 0) - c
@@ -401,7 +404,7 @@ def _handed_over(problem: Problem, state: State, waiting: int) -> tuple[State, B
         ),
     )
     rest = {
-        name: value[:, waiting:] if name in ("before", "after") else value[waiting:]
+        name: value[:, waiting:] if name in ("before", "after", "falls") else value[waiting:]
         for name, value in vars(state).items()
         if isinstance(value, np.ndarray) and name != "data"
     }

@@ -106,6 +106,17 @@ def test_a_step_of_counts_leaves_zero_where_data_pull(before):
     np.testing.assert_allclose(new[:, 0], [x / totals[0], 0.0], rtol=1e-6)
 
 
+def test_steps_of_counts_leave_a_component_for_a_better_one():
+    # One observation bends the row in one direction only, in which no component is better.
+    x, w, totals = 3.0, np.array([1.0, 2.0]), np.array([40.0, 60.0])
+    a = np.array([x / totals[0], 0.0])
+    for _ in range(10):
+        y = w @ a
+        slope, curvature = totals - x / y * w, x / y**2 * np.outer(w, w)
+        a = plain_step(a[:, None], slope[:, None], curvature[None], totals)[:, 0]
+    np.testing.assert_allclose(a, [0.0, x / totals[1]], atol=1e-9)
+
+
 def test_weights_of_counts_and_derivatives_are_those_of_a_second_method(planted):
     rng = np.random.default_rng(3)
     data = in_blocks(sparse.csc_array(planted), (0, 300, N), np.arange(50), "counts")

@@ -24,7 +24,7 @@ from tests.same import assert_same
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-CHAINS = {"chains": 2, "warm_up": 30, "thinning": 1}
+CHAINS = {"chains": 2, "warm_up": 90, "thinning": 1}
 SPECS = [
     RunSpec("random_restarts", 2, "poisson", particles=6, settings={"movement": 0.002}),
     RunSpec("gibbs", 4, particles=60, settings=CHAINS),

@@ -10,9 +10,9 @@ particle (Golub & Pereyra 1973). Each pass makes one step of A:
    raises F is taken back to the plain one, so F falls from pass to pass.
 3. *Certificate.* A particle stops at the KKT residual, the angle and the nats that runs in memory
    stop at. Of the squared error a Newton step with the Hessian of the sample has to agree
-   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts the falls of
-   the last three passes count as well. One more pass takes its weights and its log joint at the
-   model's scale.
+   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts what
+   the last five passes gained counts as well. One more pass takes its weights and its log joint at
+   the model's scale.
 """
 
 import time
@@ -43,6 +43,8 @@ TOGETHER, MOST_PASSES = 4, 200
 MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 # What is left counts so many times, as with Newton's method: what is extrapolated may be too short.
 CAUTION = 3.0
+# Passes over which counts may hardly fall before they are called converged.
+FALLS = 5
 # A rise of the loss by this part of it, or of ‖X‖², is rounding.
 ROUNDING, OF_X = 1e-13, 1e-14
 # A Newton step is asked for again after so many times the passes.
@@ -76,7 +78,7 @@ class State:
     remembered : (m,) how many of these count. loss : (m,) at the last accepted bases.
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
-    falls : (3, m) by how much the loss has changed in the last passes. ask : (m,) passes from
+    falls : (FALLS, m) by how much the loss has changed in the last passes. ask : (m,) passes from
         which on a Newton step is asked for.
     W : (m, R, S) weights of the sample of those that are done. log_joint : (m,) of these.
     data : (4,) see ``Sums``. handed : particles handed over before these.
@@ -159,7 +161,7 @@ def begin(
         movement=open_.copy(),
         gain=open_.copy(),
         converged=np.zeros(m, dtype=bool),
-        falls=np.full((3, m), np.inf),
+        falls=np.full((FALLS, m), np.inf),
         ask=np.zeros(m, dtype=np.int64),
         W=np.zeros((m, problem.rank, problem.dataset.N)),
         log_joint=open_.copy(),
@@ -244,7 +246,7 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     left = _left(problem, A, following, plain, found, after.data)
     after.kkt[p], after.movement[p], after.gain[p] = left.kkt, left.movement, left.gain
     if problem.loss is not SQUARED_ERROR:
-        after.gain[p] = max(left.gain, CAUTION * float(after.falls[:, p].max()))
+        after.gain[p] = max(left.gain, CAUTION * float(after.falls[:, p].sum()))
     met = problem.loss is SQUARED_ERROR and loss <= OF_X * after.data[0]
     enough = met or after.remembered[p] >= min(ENOUGH, len(after.before))
     arrived = bool(enough and stopping.converged(left.kkt, left.movement, after.gain[p]))

@@ -42,13 +42,13 @@ AGAINST_PEERS = "Against peers, at the peer's error"
 AGAINST = ("data", "peer", "its seconds", "its error", "ours, s a particle", "times", "of target")
 
 
-def measure(
-    quick: bool = False,
-    kinds: Sequence[tuple[str, str]] = KINDS,
-    sizes: Sequence[int] = SIZES,
-) -> dict[str, Any]:
+def measure(quick: bool = False) -> dict[str, Any]:
+    """Both kinds under Gaussian noise, and the peers."""
+    return measured(KINDS, (2_000, 6_000) if quick else SIZES, quick)
+
+
+def measured(kinds: Sequence[tuple[str, str]], sizes: Sequence[int], quick: bool) -> dict[str, Any]:
     """Every point, what memory alone would give, two workers, and the peers."""
-    sizes = (2_000, 6_000) if quick else sizes
     found: dict[str, list[dict[str, Any]]] = {}
     peers: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +64,7 @@ def measure(
                     if model == "gaussian" and (quick or N == PEERS_AT):
                         peers += _peers(kind, path, quick)
     return {
-        "title": f"Data in blocks outside memory: {', '.join(found)}",
+        "title": f"Data in blocks outside memory: {'; '.join(found)}",
         "summary": [
             f"random_restarts, R={RANK}, {PARTICLES} particles served by the same passes, until "
             "all have converged, by two threads of one process. Peak memory is that of the whole "

@@ -26,6 +26,7 @@ from bnmf_core.passes import counts, squared_error
 
 OBSERVATIONS, FEATURES, ENTRIES, WORKERS = 10**8, 10**5, 1_000, 100
 NETWORK = 10e9 / 8
+TARGETS = {"workers below the limit of the network": 100}
 COLUMNS = ("", "squared error", "Kullback–Leibler")
 
 
@@ -97,7 +98,9 @@ def _plan(rates: list[tuple[float, int, float]], sent: int) -> list[list[Any]]:
                 "workers beyond which the network is the limit": work / through * WORKERS,
             }
         )
-    return [[name, *(column[name] for column in columns)] for name in columns[0]]
+    rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
+    (target,) = TARGETS.values()
+    return [*rows, [f"at least {target}", *(beyond >= target for beyond in rows[-1][1:])]]
 
 
 if __name__ == "__main__":

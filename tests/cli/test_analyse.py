@@ -130,7 +130,8 @@ def test_components_are_told_beside_a_catalogue(analyse, tmp_path):
     for d in np.random.default_rng(3).permutation(96):
         lines.append("\t".join([data.features[d].lower(), *(f"{v[d]:.8f}" for v in values)]))
     catalogue.write_text("\n".join(lines))
-    words = ("signatures", "--rank", 2, "--restarts", 4, "--catalogue", catalogue)
+    words = ("signatures", "--rank", 2, "--restarts", 4, "--model", "gaussian")
+    words = (*words, "--catalogue", catalogue)
     code, out, err = analyse(*words, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)

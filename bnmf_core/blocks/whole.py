@@ -125,6 +125,13 @@ class Whole:
 class Lost(Source):
     """A store that is not where it was."""
 
+    path: str = ""
+
+    @property
+    def file(self) -> str:
+        """The name of its file, or its label."""
+        return Path(self.path).name or self.label
+
     def read(self, first: int, stop: int) -> Matrix:
         """Nothing: an OSError."""
         raise FileNotFoundError(self.label)
@@ -142,7 +149,7 @@ def reopened(told: Mapping[str, Any], sample: np.ndarray) -> Whole:
 
     Without a path nothing is opened.
     """
-    source: Source = Lost(**told["source"])
+    source: Source = Lost(**told["source"], path=told["path"])
     if told["path"]:
         with suppress(BNMFError):
             source = open_source(told["path"], told["observations"])

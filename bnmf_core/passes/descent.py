@@ -45,6 +45,9 @@ MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 CAUTION = 3.0
 # Passes over which counts may hardly fall before they are called converged.
 FALLS = 5
+# A KKT residual of rounding: there no Newton step is asked, whose Hessian, of a sample that is
+# small beside the features, may lead nowhere.
+AT_REST = 1e-12
 # A rise of the loss by this part of it, or of ‖X‖², is rounding.
 ROUNDING, OF_X = 1e-13, 1e-14
 # A Newton step is asked for again after so many times the passes.
@@ -247,7 +250,7 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     after.kkt[p], after.movement[p], after.gain[p] = left.kkt, left.movement, left.gain
     if problem.loss is not SQUARED_ERROR:
         after.gain[p] = max(left.gain, CAUTION * float(after.falls[:, p].sum()))
-    met = problem.loss is SQUARED_ERROR and loss <= OF_X * after.data[0]
+    met = problem.loss is SQUARED_ERROR and (loss <= OF_X * after.data[0] or left.kkt <= AT_REST)
     enough = met or after.remembered[p] >= min(ENOUGH, len(after.before))
     arrived = bool(enough and stopping.converged(left.kkt, left.movement, after.gain[p]))
     good = measured(problem, found.loss, after.data)[0]

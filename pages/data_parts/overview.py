@@ -68,7 +68,8 @@ def show(dataset_id: str) -> None:
             vocabulary.ask(dataset_id, dataset, _change)
             _hide(dataset)
             yes_no.ask(dataset, _change)
-        on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
+        stored = size(files.size_of(store().root / "datasets" / dataset_id))
+        on_disk = f"On the disk: {stored}." if dataset.whole is None else f"The sample: {stored}."
         st.caption(plain(" ".join(filter(None, (*label_counts(dataset), on_disk)))))
 
 

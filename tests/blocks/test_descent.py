@@ -80,6 +80,14 @@ def test_the_divergence_over_blocks_is_that_in_memory(data):
     assert found.diagnostics["converged"].all()
 
 
+def test_what_is_at_rest_has_converged_however_small_the_sample(planted):
+    spec = RunSpec("random_restarts", R, particles=2)
+    found = engine.run(in_blocks(planted, BOUNDS, np.arange(0, 12, 3), "few"), spec)
+    best = engine.run(Dataset.from_array(planted), spec)
+    assert found.diagnostics["converged"].all()
+    assert abs(np.log(found.error.min() / best.error.min())) * D * N < 0.02
+
+
 def test_features_that_the_sample_lacks_are_explained(planted):
     X = planted.copy()
     X[[3, 7]] = 0.0  # their rows of A are 0 where the passes begin

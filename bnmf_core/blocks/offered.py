@@ -12,7 +12,7 @@ from bnmf_core.blocks.source import Blocks, Source
 from bnmf_core.numerics.matrix import dense, stored
 
 SUFFIXES = (".npy", ".npz", ".h5ad", ".zarr", ".parquet")
-FOLDER = ".zarr"
+FOLDERS = (".zarr", ".parquet")
 # Stores that are offered at most, and files and folders that are looked at for them.
 MOST, MOST_SEEN = 500, 50_000
 # Rows and columns of a block that are shown.
@@ -39,7 +39,7 @@ class Preview:
 
 
 def stores_in(folders: Sequence[Path]) -> list[str]:
-    """Paths of the files and Zarr folders in these folders that may be stores, in order.
+    """Paths of the files, and folders of Zarr and Parquet, that may be stores, in order.
 
     Links to folders are not followed, and hidden folders are left out.
     """
@@ -50,7 +50,7 @@ def stores_in(folders: Sequence[Path]) -> list[str]:
 
 def _below(folder: Path) -> Iterator[str]:
     for parent, names, files in os.walk(folder):
-        arrays = [name for name in names if name.lower().endswith(FOLDER)]
+        arrays = [name for name in names if name.lower().endswith(FOLDERS)]
         names[:] = sorted(name for name in names if name not in arrays and name[:1] != ".")
         yield from (os.path.join(parent, name) for name in sorted([*arrays, *files]))
 

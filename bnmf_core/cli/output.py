@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bnmf_core.store.health import Damage
+
+# Seconds between two lines of progress where stderr is no terminal.
+TELL_EVERY = 30.0
 
 
 class Output:
@@ -92,18 +96,33 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """Bars on stderr while something works; nothing where stderr is no terminal."""
+        """Bars on stderr while something works, or a line now and then where it is no terminal."""
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TextColumn("{task.fields[made]}", markup=False),
         )
         bars = Progress(*columns, console=self._aside, transient=True)
-        if not self._aside.is_terminal:
-            yield bars
+        if self._aside.is_terminal:
+            with bars:
+                yield bars
             return
-        with bars:
+        ended = threading.Event()
+
+        def tell() -> None:
+            while not ended.wait(TELL_EVERY):
+                for task in bars.tasks:
+                    if not task.finished:
+                        words = f"{task.description}: {task.percentage:.0f} %"
+                        self.note(f"{words}, {task.fields['made']}".removesuffix(", "))
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
             yield bars
+        finally:
+            ended.set()
+            teller.join()
 
 
 def duration(seconds: float | None) -> str:

@@ -13,12 +13,13 @@ from types import FrameType
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.described import sample_said
+from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.stage import Cluster
 from bnmf_core.cli import arguments, inputs
 from bnmf_core.cli.output import Commands, Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.core.errors import RunError, SchedulerError, SettingsError
-from bnmf_core.core.spec import RunSpec
+from bnmf_core.core.spec import USUAL_MODEL, RunSpec
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS, model
@@ -72,7 +73,7 @@ def add_runs(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--rank", type=int, help="number of components (samples suggest one)")
     command.add_argument(
-        "--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS)
+        "--model", metavar="KEY", help=f"{', '.join(MODELS)} (default: {USUAL_MODEL})"
     )
     command.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
     command.add_argument(
@@ -115,7 +116,14 @@ def start(options: argparse.Namespace, output: Output) -> str:
     with closing(JobRunner(store)) as runner:
 
         def begin(scheduler: str) -> list[str]:
-            return runner.start(dataset, specs, names, scheduler)
+            started = runner.start(dataset, specs, names, scheduler)
+            if options.model is None and not output.as_json:
+                suited = proposal(dataset)
+                if suited.model != USUAL_MODEL:
+                    usual = model(USUAL_MODEL).label
+                    words = f"These runs assume “{usual}”, as no model was chosen. {suited.said}"
+                    output.note(f"{words} Choose it with --model {suited.model}.")
+            return started
 
         return _work(runner, begin, options, output)
 
@@ -143,7 +151,7 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
     """
     keys = list(dict.fromkeys(options.algorithm or [next(iter(ALGORITHMS))]))
     settings = inputs.settings_by_algorithm(keys, inputs.pairs(options.set, "--set"))
-    chosen_model = model(options.model)
+    chosen_model = model(options.model or USUAL_MODEL)
     model_settings = inputs.typed(
         chosen_model.Settings, inputs.pairs(options.model_set, "--model-set"), chosen_model.label
     )
@@ -158,7 +166,7 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
         RunSpec(
             key,
             rank,
-            options.model,
+            chosen_model.key,
             options.particles,
             options.seed + repetition,
             settings[key],
@@ -231,11 +239,12 @@ def watch(
             records = [runner.store.run(run_id) for run_id in run_ids]
             for record in records:
                 left = f", {duration(record.remaining)} left" if record.remaining else ""
+                now = f", {record.message}" if record.active and record.message else ""
                 bars.update(
                     tasks[record.id],
                     completed=record.fraction,
                     description=f"{record.spec.algorithm} {record.id}",
-                    made=f"{record.done} of {record.spec.particles}{left}",
+                    made=f"{record.done} of {record.spec.particles}{now}{left}",
                 )
             if not any(record.active for record in records):
                 return

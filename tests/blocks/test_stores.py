@@ -27,6 +27,7 @@ from tests.blocks.stored import (
     same,
     write_anndata,
     write_long,
+    write_wide,
     write_zarr,
     write_zarr_2,
 )
@@ -66,6 +67,38 @@ def test_a_missing_cell_of_a_table_is_not_a_number(tmp_path):
     parquet.write_table(pa.table({"a": [1.0, None], "b": [3, 4]}), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="not a number, of feature 1 and observation 2"):
         Blocks.of(open_source(tmp_path / "x.parquet")).read(0)
+
+
+@pytest.mark.parametrize("write", [write_wide, write_long])
+def test_a_folder_of_parquet_is_read_like_one_file(tmp_path, write):
+    one = write(tmp_path)
+    table, folder = parquet.read_table(one), tmp_path / "cells"
+    (folder / "more").mkdir(parents=True)
+    # Documents go on from one file to the next, whose name comes later as a number.
+    at = [0, 25, 26, 90, table.num_rows] if write is write_long else [0, 7, 8, 30, table.num_rows]
+    names = ("cells-2.parquet", "cells-10.parquet", "cells-11.parquet", "more/cells-1.parquet")
+    for name, first, stop in zip(names, at, at[1:], strict=False):
+        parquet.write_table(table.slice(first, stop - first), folder / name, row_group_size=11)
+    (folder / "_SUCCESS").touch()
+    source, whole = open_source(folder), open_source(one)
+    assert (source.D, source.N, source.features) == (whole.D, whole.N, whole.features)
+    blocks = Blocks.of(source, most_bytes=500)
+    same(pickle.loads(pickle.dumps(blocks)), dense(whole.read(0, N)))
+    assert blocks.names(np.arange(N)) == Blocks.of(whole).names(np.arange(N))
+    parquet.write_table(table.slice(0, 1), folder / "more" / "cells-2.parquet")
+    with pytest.raises(DataError, match="changed after it was opened"):
+        blocks.read(0)
+    other = pa.table({"cell": ["a"], "another": [1.0]})
+    parquet.write_table(other, folder / "more" / "cells-2.parquet")
+    with pytest.raises(DataError, match=r"cells-2\.parquet has other columns"):
+        open_source(folder)
+
+
+def test_links_in_a_folder_of_parquet_are_not_followed(tmp_path):
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "x.parquet").symlink_to(write_wide(tmp_path))
+    with pytest.raises(DataError, match="of no kind that is read by blocks"):
+        open_source(tmp_path / "cells")
 
 
 def test_a_torn_chunk_of_zarr_is_refused(tmp_path):

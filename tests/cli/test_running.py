@@ -6,6 +6,7 @@ import socket
 import numpy as np
 import pytest
 
+from bnmf_core.cli import output
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
@@ -99,6 +100,15 @@ def test_runs_of_the_terminal_and_of_the_dashboard_are_in_one_list(ask, command,
         runner.close()
 
 
+def test_a_run_of_counts_under_gaussian_noise_says_so(command):
+    few = ["--particles", "1", "--set", "max_iterations=10"]
+    code, _, err = command("run", "signatures", *few)
+    assert code == 0 and "as no model was chosen" in err
+    assert "2.1× as much as Poisson allows. Choose it with --model negative_binomial." in err
+    for words in (["signatures", "--model", "gaussian"], ["digits"]):
+        assert "as no model was chosen" not in command("run", *words, *few)[2]
+
+
 def test_a_sample_suggests_its_rank(ask):
     (run,) = ask("run", "signatures", "--particles", "1", "--set", "max_iterations=10")["runs"]
     assert run["spec"]["rank"] == SAMPLES["signatures"].suggested_rank
@@ -134,3 +144,13 @@ def test_data_of_one_name_are_told_apart_in_the_list_of_runs(command, home):
         home.life.enter(home.add_dataset(data), RunSpec("gibbs", 3))
     code, table, _ = command("runs")
     assert code == 0 and all(dataset_id in table for dataset_id in home.datasets())
+
+
+def test_a_pipe_is_told_now_and_then_how_far_a_run_is(command, monkeypatch):
+    monkeypatch.setattr(output, "TELL_EVERY", 0.2)
+    long = ["--particles", "2", "--seconds", "2", "--algorithm", "gibbs", "--set", "longest=10000"]
+    code, _, err = command("run", "laurberg_two", "--rank", "3", *long)
+    assert code == 0
+    lines = [line for line in err.splitlines() if line.startswith("gibbs ")]
+    assert lines and all(" %, " in line and " of 2" in line for line in lines)
+    assert not [line for line in lines if ": 100 %" in line]

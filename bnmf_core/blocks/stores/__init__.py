@@ -35,7 +35,7 @@ STORES: dict[str, Store] = {
     "h5ad": Store("H5AD", lambda _, head: head.startswith(h5ad.HDF5), h5ad.open_h5ad),
     "zarr": Store("Zarr (a folder)", lambda path, _: zarr.recognises(path), zarr.open_zarr),
     "parquet": Store(
-        "Parquet", lambda _, head: head.startswith(parquet.MAGIC), parquet.open_parquet
+        "Parquet (a file, or a folder of files)", parquet.recognises, parquet.open_parquet
     ),
 }
 

@@ -1,13 +1,19 @@
-"""Parquet: a table of one row for each observation, or of documents, terms and counts."""
+"""Parquet: a table of one row for each observation, or of documents, terms and counts.
 
+A folder of Parquet files is one table: its files one after another, in the order of their names.
+"""
+
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bnmf_core.blocks.checks import columns, opened
+from bnmf_core.blocks.checks import columns, opened, stamp_of
 from bnmf_core.blocks.source import BYTES_DENSE, BYTES_SPARSE, Source, fitting
 from bnmf_core.blocks.stores.files import ROWS, FileSource, check_rows
 from bnmf_core.core.errors import DataError
@@ -26,7 +32,64 @@ INDEX = "__index_level_0__"
 
 
 @dataclass(frozen=True)
-class WideSource(FileSource):
+class Table:
+    """The groups of rows of one or several files with the same columns.
+
+    groups : of each its file, what that says of itself, and its number there.
+    """
+
+    schema: Any
+    groups: tuple[tuple[Path, Any, int], ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Rows of each group."""
+        return [meta.row_group(g).num_rows for _, meta, g in self.groups]
+
+    def read(self, groups: Sequence[int], names: list[str] | None) -> Any:
+        """These groups of rows, joined; all columns, or those with these names."""
+        found = []
+        for path, several in groupby((self.groups[g] for g in groups), key=itemgetter(0)):
+            held = list(several)
+            file = parquet.ParquetFile(path, metadata=held[0][1])
+            numbers = [g for *_, g in held]
+            found.append(file.read_row_groups(numbers, columns=names, use_threads=False))
+        return arrow.concat_tables(found)
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file, or those of a folder, part-2 before part-10; links are not followed."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*.parquet") if file.name[0] not in "._")
+    return sorted((file for file in found if not file.is_symlink()), key=_in_order)
+
+
+def _in_order(file: Path) -> list[tuple[int, str]]:
+    pieces = re.split(r"(\d+)", str(file))
+    return [(int(piece) if piece.isdecimal() else -1, piece) for piece in pieces]
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """Whether this is such a file, or a folder of them."""
+    return head.startswith(MAGIC) or (path.is_dir() and bool(files_of(path)))
+
+
+@dataclass(frozen=True)
+class ParquetSource(FileSource):
+    """A file, or a folder of files."""
+
+    def stamp(self) -> str:
+        """The sizes of the files and when they were last written. OSError when one is gone."""
+        return stamp_of(files_of(self.path)) or stamp_of([self.path])
+
+    def _table(self) -> Table:
+        table: Table = opened(self.path, self.stamp(), _open)
+        return table
+
+
+@dataclass(frozen=True)
+class WideSource(ParquetSource):
     """A table with a row for each observation and a column of numbers for each feature.
 
     ``starts``: where its groups of rows begin, and N. ``named``: the column of names, or −1.
@@ -38,9 +101,7 @@ class WideSource(FileSource):
     @property
     def features(self) -> tuple[str, ...] | None:
         """The names of the columns."""
-        return tuple(
-            name for k, name in enumerate(self._file().schema_arrow.names) if k != self.named
-        )
+        return tuple(name for k, name in enumerate(self._table().schema.names) if k != self.named)
 
     @property
     def pieces(self) -> tuple[int, ...] | None:
@@ -51,7 +112,7 @@ class WideSource(FileSource):
         """The words of the first column, if it holds words."""
         if self.named < 0:
             return None
-        name = self._file().schema_arrow.names[self.named]
+        name = self._table().schema.names[self.named]
         found = self._rows(first, stop, [name]).column(0).to_pylist()
         return tuple("" if word is None else str(word) for word in found)
 
@@ -67,15 +128,12 @@ class WideSource(FileSource):
     def _rows(self, first: int, stop: int, names: list[str] | None) -> Any:
         spans = enumerate(zip(self.starts, self.starts[1:], strict=False))
         groups = [g for g, (begin, end) in spans if max(first, begin) < min(stop, end)]
-        table = self._file().read_row_groups(groups, columns=names, use_threads=False)
+        table = self._table().read(groups, names)
         return table.slice(first - self.starts[groups[0]], stop - first)
-
-    def _file(self) -> Any:
-        return opened(self.path, self.stamp(), _open)
 
 
 @dataclass(frozen=True)
-class LongSource(FileSource):
+class LongSource(ParquetSource):
     """A table of documents, terms and counts, sorted by document.
 
     ``starts``: how many documents begin before each group of rows, and N. ``goes_on``: whether a
@@ -121,12 +179,12 @@ class LongSource(FileSource):
 
     def _groups(self, first: int, stop: int, names: list[str]) -> Any:
         """Of each group with some of these documents the document of each row, and the table."""
-        file = opened(self.path, self.stamp(), _open)
-        names = [file.schema_arrow.names[LONG.index(name)] for name in names]
+        whole = self._table()
+        names = [whole.schema.names[LONG.index(name)] for name in names]
         for g, goes_on in enumerate(self.goes_on):
             low = self.starts[g] - goes_on
             if low < stop and self.starts[g + 1] > max(first, low):
-                table = file.read_row_group(g, columns=names, use_threads=False)
+                table = whole.read([g], names)
                 changed, _ = _changes(_keys(table.column(0), "document"))
                 yield low + np.concatenate(([0], np.cumsum(changed))), table
 
@@ -139,8 +197,19 @@ class LongSource(FileSource):
         return np.asarray(places.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
-def _open(path: Path) -> Any:
-    return parquet.ParquetFile(path)
+def _open(path: Path) -> Table:
+    schema, groups = None, []
+    for file in files_of(path):
+        with parquet.ParquetFile(file) as one:
+            if schema is not None and not one.schema_arrow.equals(schema):
+                raise DataError(
+                    f"{clean_name(file.name, 60)} has other columns, or columns of other types, "
+                    f"than {clean_name(files_of(path)[0].name, 60)} beside it; write all files "
+                    "of the folder with the same."
+                )
+            schema = one.schema_arrow
+            groups += [(file, one.metadata, g) for g in range(one.metadata.num_row_groups)]
+    return Table(schema, tuple(groups))
 
 
 def _floats(column: Any) -> np.ndarray:
@@ -177,37 +246,36 @@ def _changes(documents: Any) -> tuple[np.ndarray, bool]:
 
 
 def open_parquet(path: Path, observations: str = ROWS) -> Source:
-    """The source of a Parquet file.
+    """The source of a Parquet file, or of a folder of them that are read one after another.
 
-    A file with the three columns document, term and count is read as a long table, and any other
+    A table with the three columns document, term and count is read as a long table, and any other
     as a wide one: a row for each observation, a column of numbers for each feature, and names of
     observations in a first column of words. A long table is looked through once.
 
     Parameters
     ----------
-    path : the file. observations : "rows".
+    path : the file or folder. observations : "rows".
 
     Raises
     ------
     DataError
-        When the file is damaged, a column holds neither numbers nor names, or the documents of a
-        long table are not sorted.
+        When a file is damaged or has other columns than the first, a column holds neither numbers
+        nor names, or the documents of a long table are not sorted.
     """
     where = clean_name(path.name, 60)
     check_rows(observations, where, "save it with a row for each observation")
     try:
-        file = _open(path)
-        with file:
-            long = [name.lower() for name in file.schema_arrow.names] == LONG
-            return (_long if long else _wide)(path, file, where)
+        table = _open(path)
+        long = [name.lower() for name in table.schema.names] == LONG
+        return (_long if long else _wide)(path, table, where)
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"{where} is cut off or damaged; write it again.") from error
 
 
-def _wide(path: Path, file: Any, where: str) -> WideSource:
-    schema, meta = file.schema_arrow, file.metadata
+def _wide(path: Path, table: Table, where: str) -> WideSource:
+    schema, sizes = table.schema, table.sizes
     texts = [k for k, kind in enumerate(schema.types) if _is_text(kind)]
     named = texts[0] if texts and (texts[0] == 0 or schema.names[texts[0]] == INDEX) else -1
     for k, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
@@ -216,25 +284,24 @@ def _wide(path: Path, file: Any, where: str) -> WideSource:
                 f"{where} has a column {clean_name(name, 40)!r} of type {kind}; every column but a "
                 "first one of names must hold numbers."
             )
-    sizes = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
-    D, N, width = len(schema.names) - (named >= 0), meta.num_rows, max(sizes, default=1)
+    D, N, width = len(schema.names) - (named >= 0), sum(sizes), max(sizes, default=1)
     label, starts = clean_name(path.stem, 60), tuple(accumulate(sizes, initial=0))
     width = max(1, min(width, N)) if sizes else fitting(BYTES_DENSE * D)
     return WideSource(label, D, N, False, D * N, width, path, starts, named)
 
 
-def _long(path: Path, file: Any, where: str) -> LongSource:
-    document, term, count = file.schema_arrow.types
-    whole = arrow.types.is_integer
-    if not (_is_number(count) and all(whole(one) or _is_text(one) for one in (document, term))):
+def _long(path: Path, whole: Table, where: str) -> LongSource:
+    document, term, count = whole.schema.types
+    integer = arrow.types.is_integer
+    if not (_is_number(count) and all(integer(one) or _is_text(one) for one in (document, term))):
         raise DataError(
             f"{where} has columns of the types {document}, {term} and {count}; documents and terms "
             "are whole numbers or words, and counts are numbers."
         )
     starts, goes_on, last, words = [0], [], None, set[str]()
     lowest, highest = None, -1
-    for g in range(file.metadata.num_row_groups):
-        table = file.read_row_group(g, columns=file.schema_arrow.names[:2], use_threads=False)
+    for g in range(len(whole.groups)):
+        table = whole.read([g], whole.schema.names[:2])
         try:
             documents, terms = _keys(table.column(0), "document"), _keys(table.column(1), "term")
         except DataError as error:
@@ -263,7 +330,7 @@ def _long(path: Path, file: Any, where: str) -> LongSource:
             f"{where} has terms from {lowest or 0:,} to {max(highest, D):,}; number them from 0 or "
             f"1, up to {MAX_SIDE:,}."
         )
-    entries = file.metadata.num_rows
+    entries = sum(whole.sizes)
     pieces = np.diff(sorted({0, *starts}))
     width = int(pieces.max(initial=0)) or fitting(BYTES_SPARSE * entries)
     vocabulary = tuple(sorted(words)) if _is_text(term) else None

@@ -18,21 +18,22 @@ from bnmf_core.solvers.second_order import SURE, SURE_PRODUCTS, newton_direction
 
 
 @dataclass(frozen=True, eq=False)
-class Towards:
+class NewtonStep:
     """Where a Newton step leads.
 
-    A : (R, D) bases. promised : by how much the loss falls. solved : whether the step leads to the
-    minimum of the quadratic.
+    A : (R, D) bases. promised : by how much the loss falls. length : in the norm of the curvatures.
+    solved : whether the step leads to the minimum of the quadratic.
     """
 
     A: np.ndarray
     promised: float
+    length: float
     solved: bool
 
 
 def towards(
     problem: Problem, A: np.ndarray, W: np.ndarray, slope: np.ndarray, part: float
-) -> tuple[Towards, float]:
+) -> tuple[NewtonStep, float]:
     """A Newton step from A (R, D), and the seconds that it took.
 
     W : (R, S), the best weights of the sample. slope : (R, D), the derivative of the loss of all
@@ -54,7 +55,7 @@ def towards(
         most, anywhere = np.array([SURE_PRODUCTS]), np.full(1, np.inf)
         found = newton_direction(view, x, g, c, anywhere, SURE, most)
         after, _ = view.split(view.moved(x, found.d))
-    step = Towards(
-        np.ascontiguousarray(after[0].T), float(found.promised[0]) / part, bool(found.solved[0])
-    )
+    promised, length = float(found.promised[0]) / part, float(found.length[0])
+    bases = np.ascontiguousarray(after[0].T)
+    step = NewtonStep(bases, promised, length, bool(found.solved[0]))
     return step, time.thread_time() - began

@@ -6,13 +6,15 @@ particle (Golub & Pereyra 1973). Each pass makes one step of A:
 
 1. *Sample.* Every particle is solved on the dataset's sample, in memory, as usual.
 2. *Passes.* A plain step is alternating least squares: A minimises the quadratic of F with W held.
-   Anderson's method (Walker & Ni 2011) extrapolates from the last of these steps. A step that
-   raises F is taken back to the plain one, so F falls from pass to pass.
+   Anderson's method (Walker & Ni 2011) extrapolates from the last of these steps. Of the squared
+   error it takes turns with Newton steps (:mod:`bnmf_core.passes.faces`): whichever last lowered F
+   by more makes the next one. A step that raises F is taken back to the plain one, so F falls from
+   pass to pass.
 3. *Certificate.* A particle stops at the KKT residual, the angle and the nats that runs in memory
    stop at. Of the squared error a Newton step with the Hessian of the sample has to agree
-   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts what
-   the last five passes gained counts as well. One more pass takes its weights and its log joint at
-   the model's scale.
+   (:mod:`bnmf_core.passes.certificate`), and takes it on where it does not; of counts what the last
+   five passes gained counts as well. One more pass takes its weights and its log joint at the
+   model's scale.
 """
 
 import time
@@ -31,8 +33,10 @@ from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE, SQUARED_ERROR
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.passes import certificate, counts, squared_error, sums
 from bnmf_core.passes.executor import CURRENT, over_blocks
+from bnmf_core.passes.faces import step_on_faces
 from bnmf_core.passes.sums import Sums
 from bnmf_core.solvers.nnls import solve_columns
+from bnmf_core.solvers.second_order import GOOD, GROWTH, POOR, SHRINKAGE
 from bnmf_core.solvers.solution import FURTHEST, Solver, Stopping
 from bnmf_core.solvers.stationarity import kkt_distance, turned
 
@@ -45,14 +49,18 @@ MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 CAUTION = 3.0
 # Passes over which counts may hardly fall before they are called converged.
 FALLS = 5
+# Of the squared error they count so many times where a Newton step of the sample leads nowhere,
+# and after one that does not agree the next is asked for after so many times the passes.
+UNSURE, ASK_AGAIN = 1e3, 1.25
 # A KKT residual of rounding: there no Newton step is asked, whose Hessian, of a sample that is
 # small beside the features, may lead nowhere.
 AT_REST = 1e-12
 # A rise of the loss by this part of it, or of ‖X‖², is rounding.
 ROUNDING, OF_X = 1e-13, 1e-14
-# A Newton step is asked for again after so many times the passes.
-ASK_AGAIN = 1.25
-# Passes that a run takes: 8 to 60 were seen. For the time left.
+# From this pass on a step is Newton's where the last one lowered the loss by more than the last
+# extrapolation did, in a region that this makes wider or narrower, by no less than a factor.
+SLOW, LEAST = 8, 0.01
+# Passes that a run takes, for the time left: 8 to 30 were seen of most data, 40 to 130 of scenes.
 TYPICAL_PASSES = 20
 DESCENDING, TO_BE_JUDGED, DONE = 0, 1, 2
 # Multiply-adds of a pass: for each stored entry and component, and for the weights of one
@@ -81,8 +89,11 @@ class State:
     remembered : (m,) how many of these count. loss : (m,) at the last accepted bases.
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
-    falls : (FALLS, m) by how much the loss has changed in the last passes. ask : (m,) passes from
-        which on a Newton step is asked for.
+    falls : (2 FALLS, m) by how much the loss has changed in the last passes.
+    ask : (m,) passes from which on the sample is asked for a Newton step.
+    worth : (2, m) by how much the last extrapolation lowered it, and the last Newton step.
+    radius : (m,) of the region in which Newton steps are trusted. tried, hoped : (m,) length of the
+        Newton step that led here, 0 for none, and the fall of the loss that it promised.
     W : (m, R, S) weights of the sample of those that are done. log_joint : (m,) of these.
     data : (4,) see ``Sums``. handed : particles handed over before these.
     """
@@ -101,6 +112,10 @@ class State:
     converged: np.ndarray
     falls: np.ndarray
     ask: np.ndarray
+    worth: np.ndarray
+    radius: np.ndarray
+    tried: np.ndarray
+    hoped: np.ndarray
     W: np.ndarray
     log_joint: np.ndarray
     data: np.ndarray
@@ -166,6 +181,10 @@ def begin(
         converged=np.zeros(m, dtype=bool),
         falls=np.full((FALLS, m), np.inf),
         ask=np.zeros(m, dtype=np.int64),
+        worth=np.full((2, m), np.inf),
+        radius=np.full(m, np.inf),
+        tried=np.zeros(m),
+        hoped=np.zeros(m),
         W=np.zeros((m, problem.rank, problem.dataset.N)),
         log_joint=open_.copy(),
         data=np.zeros(4),
@@ -231,8 +250,22 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     after.passes[p] += 1
     loss = float(found.loss[0])
     rounding = OF_X * float(after.data[0]) if problem.loss is SQUARED_ERROR else 0.0
-    if after.remembered[p] and loss > after.loss[p] * (1 + ROUNDING) + rounding:
-        # The extrapolation went too far: on from the plain step, without memory.
+    kind, raised = int(after.tried[p] > 0.0), False
+    if after.remembered[p]:
+        raised = loss > after.loss[p] * (1 + ROUNDING) + rounding
+        fell = after.loss[p] - loss
+        after.worth[kind, p] = after.worth[:, p].min() if raised else fell
+    if after.tried[p]:
+        kept = (after.loss[p] - loss) / after.hoped[p]
+        if kept < POOR:
+            # Where the parabola through both losses is lowest that begins as was promised.
+            part = np.clip(1.0 / (2.0 - kept), LEAST, SHRINKAGE)
+            after.radius[p] = part * after.tried[p]
+        elif kept > GOOD:
+            after.radius[p] = max(after.radius[p], GROWTH * after.tried[p])
+        after.tried[p] = 0.0
+    if raised:
+        # The step went too far: on from the plain step, without memory.
         after.A[p], after.remembered[p] = after.plain[p], 0
         return False
     after.falls[:, p] = *after.falls[1:, p], abs(after.loss[p] - loss)
@@ -260,32 +293,52 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
         _settle(problem, after, p, found, converged=True)
     else:
         after.A[p] = _unit(following)
-        return arrived and bool(after.passes[p] >= after.ask[p])
+        slow = found.shared.size and after.passes[p] >= SLOW
+        return arrived or bool(slow and after.worth[1, p] >= after.worth[0, p])
     return False
 
 
 def _certify(
-    problem: Problem, after: State, arrived: list[tuple[int, Sums]], stopping: Stopping
+    problem: Problem, after: State, asked: list[tuple[int, Sums]], stopping: Stopping
 ) -> None:
-    """Ask a Newton step how far particles still have to go; settle them, or take it."""
+    """Ask Newton steps how far particles still have to go; settle them, or take the steps."""
     passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
+    arrived = [(p, found) for p, found in asked if _faces_agree(problem, after, p, found, stopping)]
     passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
     bases = {p: after.before[-1, p].copy() for p, _ in arrived}
     tasks = ((bases[p], found.sampled[0], 2.0 * found.slope[0], part) for p, found in arrived)
     steps = passes.in_order(certificate.towards, problem, tasks, len(arrived), "particle")
     for (p, found), step in zip(arrived, steps, strict=True):
-        turn = CAUTION * float(turned(bases[p][None], step.A[None])[0])
-        gain = CAUTION * _nats(problem, step.promised / 2.0, found, after.data)
+        # The sample may bend down where all observations do not. Then nothing may be left to see.
+        lowered = step.promised if step.solved else UNSURE * float(after.falls[:, p].sum())
+        turn = CAUTION * float(turned(bases[p][None], step.A[None])[0]) if step.solved else 0.0
+        gain = CAUTION * _nats(problem, lowered / 2.0, found, after.data)
         after.movement[p] = max(after.movement[p], min(turn, FURTHEST))
         after.gain[p] = max(after.gain[p], gain)
-        close = stopping.converged(after.kkt[p], after.movement[p], after.gain[p])
-        if step.solved and close:
+        if stopping.converged(after.kkt[p], after.movement[p], after.gain[p]):
             after.A[p] = bases[p]
             _settle(problem, after, p, found, converged=True)
         else:
             after.ask[p] = int(after.passes[p] * ASK_AGAIN)
             if step.solved:
-                after.A[p] = _unit(step.A)
+                after.A[p], after.tried[p] = _unit(step.A), 0.0
+
+
+def _faces_agree(problem: Problem, after: State, p: int, found: Sums, stopping: Stopping) -> bool:
+    """Make the next step of a particle Newton's; whether it seems to have arrived by that, too."""
+    if found.shared.size:
+        A, radius = after.before[-1, p], float(after.radius[p])
+        of_A = found.slope[0], found.curvature[0], found.shared[0]
+        step = step_on_faces(A, *of_A, radius)
+        turn = CAUTION * float(turned(A[None], step.A[None])[0])
+        gain = CAUTION * _nats(problem, step.promised / 2.0, found, after.data)
+        after.movement[p] = max(after.movement[p], min(turn, FURTHEST))
+        after.gain[p] = max(after.gain[p], gain)
+        if step.promised > 0.0:
+            after.A[p] = _unit(step.A)
+            after.tried[p], after.hoped[p] = step.length, step.promised
+    close = stopping.converged(after.kkt[p], after.movement[p], after.gain[p])
+    return bool(close and after.passes[p] >= after.ask[p])
 
 
 def _settle(problem: Problem, after: State, p: int, found: Sums, converged: bool) -> None:
@@ -409,7 +462,9 @@ def _handed_over(problem: Problem, state: State, waiting: int) -> tuple[State, B
         ),
     )
     rest = {
-        name: value[:, waiting:] if name in ("before", "after", "falls") else value[waiting:]
+        name: value[:, waiting:]
+        if name in ("before", "after", "falls", "worth")
+        else value[waiting:]
         for name, value in vars(state).items()
         if isinstance(value, np.ndarray) and name != "data"
     }

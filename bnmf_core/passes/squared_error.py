@@ -1,6 +1,7 @@
 """The squared error over blocks: exact weights given A, and the sums that A's next step needs."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix, is_sparse, stored
 from bnmf_core.numerics.sparse_products import product
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.passes.faces import MOST_COMPONENTS, on_faces
 from bnmf_core.passes.sums import Sums, of_weights
 from bnmf_core.solvers.nnls import solve_columns
 
@@ -27,6 +29,9 @@ def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[S
         for p in range(len(A)):
             W[p] = solve_columns(gram[p][None], np.ascontiguousarray(linear[p].T)).T
         found = of_factors(problem, i, X, A, W, bool(judged.any()))
+        if problem.rank <= MOST_COMPONENTS:
+            shared = np.stack([on_faces(*one) for one in zip(A, W, strict=True)])
+            found = replace(found, shared=shared)
     return found, time.thread_time() - began
 
 

@@ -12,7 +12,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix, stored
 
 # Added over blocks; what is not is put side by side.
-ADDED = ("loss", "slope", "curvature", "totals", "squares", "log_joint", "data")
+ADDED = ("loss", "slope", "curvature", "shared", "totals", "squares", "log_joint", "data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,8 @@ class Sums:
     ----------
     loss : (m,). slope : (m, R, D), its derivative by A; of the squared error half of it.
     curvature : second derivatives by A: (m, R, R), the same for every row, or (m, D, R, R).
+    shared : (m, R², R²), what best weights take off them, see :func:`faces.on_faces`; empty
+        where it is not asked for.
     totals, squares : (m, R), Σ_n W_rn and Σ_n W_rn².
     sampled : (m, R, s), the weights of the sample's observations.
     log_joint : (m,), log p(X, A, W) with the prior of A counted in every block; NaN where it was
@@ -33,6 +35,7 @@ class Sums:
     loss: np.ndarray
     slope: np.ndarray
     curvature: np.ndarray
+    shared: np.ndarray
     totals: np.ndarray
     squares: np.ndarray
     sampled: np.ndarray
@@ -62,6 +65,7 @@ def of_weights(
         loss=loss,
         slope=slope,
         curvature=curvature,
+        shared=np.zeros((len(A), 0, 0)),
         totals=W.sum(axis=2),
         squares=np.einsum("mrn,mrn->mr", W, W),
         sampled=np.ascontiguousarray(W[:, :, whole_of(problem).sampled(i)]),

@@ -16,6 +16,7 @@ times as fast.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -51,6 +52,25 @@ PRODUCT = 1.5
 TYPICAL = 300.0
 
 
+class View(Protocol):
+    """An objective near some flat vectors x (m, n), as conjugate gradients ask it."""
+
+    @property
+    def movable(self) -> np.ndarray:
+        """(m or 1, n), entries that may be moved by themselves."""
+
+    def of(self, index: np.ndarray) -> "View":
+        """That of some of the vectors."""
+
+    def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """(m, n)."""
+
+    def off_scales(
+        self, x: np.ndarray, free: np.ndarray, r: np.ndarray, c: np.ndarray
+    ) -> np.ndarray:
+        """r/c (m, n) without what lies along directions that change nothing."""
+
+
 @dataclass(frozen=True)
 class _Direction:
     """d : (m, n). products : (m,) with the Hessian. promised : (m,) what the quadratic falls by.
@@ -67,7 +87,7 @@ class _Direction:
 
 
 def newton_direction(
-    view: FlatView,
+    view: View,
     x: np.ndarray,
     g: np.ndarray,
     c: np.ndarray,

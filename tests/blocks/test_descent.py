@@ -12,7 +12,7 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import MODELS
-from bnmf_core.passes import counts, descent, sums
+from bnmf_core.passes import counts, descent, faces, sums
 from bnmf_core.passes.descent import plain_step
 from bnmf_core.runs import engine
 from bnmf_core.solvers import second_order
@@ -152,6 +152,21 @@ def test_a_plain_step_of_the_squared_error_is_alternating_least_squares(planted)
     np.testing.assert_allclose(step, solve_weights(planted.T, W.T[None])[0], atol=1e-9)
 
 
+def test_the_hessian_on_faces_is_the_sum_over_observations(planted):
+    """Against P_n of each observation by least squares."""
+    rng = np.random.default_rng(2)
+    A, V = rng.random((R, D)), rng.standard_normal((D, R))
+    W = solve_weights(planted, A.T[None])[0]
+    assert 2 < len(np.unique(W > 0, axis=1).T) < N
+    naive = np.zeros((D, R))
+    for w in W.T:
+        inside, Vw = A[w > 0].T, V @ w
+        naive += 2 * np.outer(Vw - inside @ np.linalg.lstsq(inside, Vw)[0], w)
+    bases = faces.Bases(A.T, W @ W.T, faces.on_faces(A, W))
+    found = bases.hessian_times(A.T.reshape(1, -1), V.reshape(1, -1)).reshape(D, R)
+    np.testing.assert_allclose(found, naive, rtol=1e-7, atol=1e-7 * np.abs(naive).max())
+
+
 def test_no_pass_raises_the_loss(data, monkeypatch):
     blocks, _ = data
     seen, of_one = [], sums.chosen
@@ -219,6 +234,23 @@ def test_what_needs_all_of_X_says_so(data, spec, words):
         engine.run(data[0], spec)
 
 
+def test_passes_over_a_noisy_scene_converge():
+    """Smooth spectra in a valley where the sample is far too small to know its way."""
+    rng, grid = np.random.default_rng(0), np.linspace(0, 1, 40)
+    peaks = [
+        0.3 + np.exp(-(((grid - c) / w) ** 2)) + 0.3 * rng.random() * grid
+        for c, w in zip(rng.random(4), 0.2 + 0.2 * rng.random(4), strict=True)
+    ]
+    W = rng.dirichlet(np.full(4, 0.7), 3_000).T * (0.3 + rng.random(3_000))
+    X = np.maximum(np.stack(peaks, 1) @ W + 0.02 * rng.standard_normal((40, 3_000)), 0)
+    sample = np.sort(np.random.default_rng(0).choice(3_000, 600, replace=False))
+    spec = RunSpec("random_restarts", 4, particles=2)
+    found = engine.run(in_blocks(X, (0, 1_000, 2_000, 3_000), sample, "scene"), spec)
+    best = engine.run(Dataset.from_array(X), spec).error.min()
+    assert found.diagnostics["converged"].all()
+    assert (np.log(found.error / best) * X.size < 0.03).all()
+
+
 def test_a_valley_is_not_taken_for_an_optimum(monkeypatch):
     """Nearly noise-free data that hardly determine components: passes crawl."""
     rng = np.random.default_rng(0)
@@ -237,7 +269,8 @@ def test_a_valley_is_not_taken_for_an_optimum(monkeypatch):
 
     def believed(problem, after, arrived, stopping):
         for p, found in arrived:
-            descent._settle(problem, after, p, found, converged=True)
+            if stopping.converged(after.kkt[p], after.movement[p], after.gain[p]):
+                descent._settle(problem, after, p, found, converged=True)
 
     # Without the certificate all of them count as converged far from there.
     monkeypatch.setattr(descent, "_certify", believed)

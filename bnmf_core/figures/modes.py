@@ -146,7 +146,8 @@ def mode_map(
     notes = placed_labels(points[representatives] / scale, size / 2, labels, scale)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
-    if K == 1 and not dots.size:  # a single circle, in the middle: there is nothing to measure
+    # A single circle, or everything in one place, in the middle: there is nothing to measure.
+    if (K == 1 and not dots.size) or not extent.any():
         x, y = points[representatives[0]]
         figure.update_xaxes(range=[x - 1, x + 1])
         figure.update_yaxes(range=[y - 1, y + 1])

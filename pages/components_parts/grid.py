@@ -13,12 +13,6 @@ from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer
 
-READING = (
-    "Angles to the first row, bold beyond 15°. Dots are the other rows, the bar "
-    "95 % of the draws, and green reaches to 15°. A circle is full where a component is "
-    "determined, half where draws do not tell, open where it is ambiguous."
-)
-
 
 def show(
     look: Lens,
@@ -48,7 +42,7 @@ def show(
     called = look.notes.components(A[0])
     told = not (np.isnan(facts.found_again).all() and np.isnan(facts.held).all())
     bands = Bands(facts.states, facts.turned) if told else None
-    reading, best = READING, most_probable(found.table)
+    reading, best = _reading(len(A), bands), most_probable(found.table)
     if best != modes[0]:
         reading += (
             f" They judge {look.mode_names[modes[0]]}, the first row; the most probable is "
@@ -73,6 +67,21 @@ def show(
         select=("points",),
         on_select=focusing.component_clicked,
     )
+
+
+def _reading(rows: int, bands: Bands | None) -> str:
+    """What is drawn, and nothing else, in words."""
+    told = [] if rows == 1 else ["Angles to the first row, bold beyond 15°."]
+    if bands is not None:
+        marks = [] if rows == 1 else ["dots are the other rows"]
+        marks += [] if np.isnan(bands.turned).all() else ["the bar is 95 % of the draws"]
+        sentence = ", ".join([*marks, "green reaches to 15°"])
+        told += [
+            f"{sentence[0].upper()}{sentence[1:]}.",
+            "A circle is full where a component is determined, half where draws do not tell, open "
+            "where it is ambiguous.",
+        ]
+    return " ".join(told)
 
 
 def _titled(look: Lens, found: Answer, row: int) -> str:

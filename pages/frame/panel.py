@@ -22,6 +22,9 @@ from pages.frame.lens import Compared, Lens
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
 
+# Factorizations that differ by less differ by rounding, in any unit.
+ALIKE = 1e-6
+
 
 def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
     """Draw the panel and return what is looked at; designed states stop the page instead.
@@ -160,9 +163,9 @@ def _in_address(distance: float) -> float:
 def _threshold(suggested: float, finest: float, largest: float) -> float:
     """The threshold chosen, from ``finest`` to ``largest``: what differs by less may yet meet."""
     now = link.get("threshold")
-    if largest <= 0.0:
+    if largest <= ALIKE:
         st.caption("All factorizations are the same under this distance.")
-        return 0.0
+        return largest
     if finest >= largest:
         st.caption(
             f"No two optima differ by more than they may still turn, {finest:.2g}°: they are one "

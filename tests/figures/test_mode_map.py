@@ -58,3 +58,13 @@ def test_only_heavy_modes_have_their_mass_beside_them(drawn):
     assert "> 99.9 % of the mass" in notes and "< 0.1 %" not in notes
     assert "posterior mass < 0.1 %" in drawn.data[1].hovertext[1]
     assert drawn.layout.title.text == "2 modes of 20 restarts, 5 other factorizations"
+
+
+def test_factorizations_in_one_place_have_no_scale():
+    one = np.ones(2, bool)
+    members = pd.DataFrame({"error": [0.1, 0.1]})
+    points = np.array([[0.0, 0.0], [1e-9, 0.0]])
+    of = (np.zeros(2, int), np.array([0]), ~one, [""], ~one[:1], ["mode 1"], "°", one)
+    figure = mode_map(points, members, *of)
+    assert not figure.layout.shapes and figure.layout.xaxis.range == (-1, 1)
+    assert not [note for note in figure.layout.annotations if "°" in note.text]

@@ -1,6 +1,7 @@
 """Which stores lie in folders, and how one block of a store looks."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -41,10 +42,13 @@ class Preview:
 def stores_in(folders: Sequence[Path]) -> list[str]:
     """Paths of the files, and folders of Zarr and Parquet, that may be stores, in order.
 
-    Links to folders are not followed, and hidden folders are left out.
+    Links to folders are not followed, and hidden folders are left out. Parquet files whose names
+    differ by numbers only are one table, which their folder stands for.
     """
     found = islice((path for folder in folders for path in _below(folder)), MOST_SEEN)
-    fitting = (path for path in found if Path(path).suffix.lower() in SUFFIXES)
+    fitting = (
+        path for path in found if Path(path).suffix.lower() in SUFFIXES or os.path.isdir(path)
+    )
     return sorted(set(islice(fitting, MOST)))
 
 
@@ -52,7 +56,16 @@ def _below(folder: Path) -> Iterator[str]:
     for parent, names, files in os.walk(folder):
         arrays = [name for name in names if name.lower().endswith(FOLDERS)]
         names[:] = sorted(name for name in names if name not in arrays and name[:1] != ".")
-        yield from (os.path.join(parent, name) for name in sorted([*arrays, *files]))
+        if _is_one_table(files):
+            yield parent
+        else:
+            yield from (os.path.join(parent, name) for name in sorted([*arrays, *files]))
+
+
+def _is_one_table(files: Sequence[str]) -> bool:
+    """Whether these are parts of one table of Parquet: their names differ by numbers only."""
+    parts = [name for name in files if name.lower().endswith(".parquet")]
+    return len(parts) > 1 and len({re.sub(r"\d+", "", name) for name in parts}) == 1
 
 
 def size_on_disk(path: Path) -> int:

@@ -379,9 +379,11 @@ class Dataset:
 
     def __repr__(self) -> str:
         kind = "sparse, " if self.is_sparse else ""
-        size = f"{self.D:,} {self.feature_noun} × {self.N:,} observations"
+        many = self.N if self.whole is None else self.whole.N
+        size = f"{self.D:,} {self.feature_noun} × {many:,} observations"
         if self.whole is not None:
-            size += f", a sample of {self.whole.N:,} in {self.whole.count:,} blocks"
+            blocks = f"{self.whole.count:,} block{'s' * (self.whole.count > 1)}"
+            size += f" in {blocks}, {self.N:,} of them in memory"
         return f"<Dataset {self.name!r}: {kind}{size}>"
 
     def _repr_html_(self) -> str:

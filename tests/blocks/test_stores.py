@@ -12,6 +12,7 @@ import zarr
 from pyarrow import parquet
 from scipy import sparse
 
+from bnmf_core.blocks.offered import stores_in
 from bnmf_core.blocks.source import Blocks
 from bnmf_core.blocks.stores import open_source
 from bnmf_core.blocks.stores.dask_array import of_dask
@@ -92,6 +93,14 @@ def test_a_folder_of_parquet_is_read_like_one_file(tmp_path, write):
     parquet.write_table(other, folder / "more" / "cells-2.parquet")
     with pytest.raises(DataError, match=r"cells-2\.parquet has other columns"):
         open_source(folder)
+
+
+def test_a_folder_of_parquet_is_offered_instead_of_its_parts(tmp_path):
+    for name in ("baskets/part-1", "baskets/part-10", "several/cells", "several/genes"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.parquet").touch()
+    found = [path.removeprefix(f"{tmp_path}/") for path in stores_in([tmp_path])]
+    assert found == ["baskets", "several/cells.parquet", "several/genes.parquet"]
 
 
 def test_links_in_a_folder_of_parquet_are_not_followed(tmp_path):

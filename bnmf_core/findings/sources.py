@@ -135,13 +135,16 @@ def convergence(comparison: Comparison) -> list[Fact]:
     done, count = int(members["converged"].sum()), len(members)
     if not count:
         return [fact("converged.unknown")]
+    most = members.loc[~members["converged"], "movement"].max()
+    # Some of them may turn by little and yet have more to gain than is allowed.
+    some = "some" if most > comparison.resolution else "unsure"
     said = fact(
-        f"converged.{'all' if done == count else 'some' if done else 'none'}",
+        f"converged.{'all' if done == count else some if done else 'none'}",
         done=done,
         count=count,
         left=count - done,
         resolution=comparison.resolution,
-        most=members.loc[~members["converged"], "movement"].max(),
+        most=most,
     )
     ridge = members[members["ridge"]]
     if ridge.empty:

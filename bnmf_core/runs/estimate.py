@@ -30,6 +30,9 @@ PREPARING = 0.3
 # after other runs of the algorithm, after a pilot that was broken off, or that came to its end, and
 # after the same run of the same data.
 GUESSED, LEARNED, TRIED, TRIED_OUT, KNOWN = 3.0, 2.5, 1.7, 1.4, 1.25
+# And so many times more where passes are counted: components that the data hardly determine take
+# 200 of them.
+OF_PASSES = 3.0
 # Finished runs that are learned from, the newest ones.
 LEARN_FROM = 5
 SHORTEST = 0.5
@@ -95,6 +98,8 @@ def estimate(
         work = spec.particles * algorithm.work(problem, settings)
         rate = _learned_rate(store, earlier)
         busy, factor = work / (rate or FIRST_GUESS), LEARNED if rate else GUESSED
+    if algorithm.family == "explorer" and dataset.whole is not None and not same:
+        factor *= OF_PASSES
     if spec.seconds:
         busy = min(busy, spec.seconds)
     seconds = PREPARING + busy / at_once + reading

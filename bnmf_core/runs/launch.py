@@ -22,6 +22,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import build, declarations
 from bnmf_core.core.spec import USUAL_MODEL, RunSpec
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.passes.descent import MOST_PASSES, TYPICAL_PASSES
 from bnmf_core.registry import ALGORITHMS, label_of
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.estimate import (
@@ -337,11 +338,13 @@ def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[
             known.append(label)
     each = [f"about {count:,} passes of {listed(of)}" for count, of in sorted(makers.items())]
     said = f"Each run makes about {min(makers):,} passes" if len(makers) == 1 else listed(each)
+    hard = min(makers) == TYPICAL_PASSES
+    longest = f", or up to {MOST_PASSES} where data hardly determine components;" * hard
     return (
         f"{said[:1].upper()}{said[1:]}{' go' * (len(makers) > 1)} over all "
-        f"{dataset.whole.N:,} observations; each pass reads "
+        f"{dataset.whole.N:,} observations{longest or ';'} each pass reads "
         f"{sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
-        f"{spoken(*together(estimates))}."
+        f"{spoken(*together(estimates))} on an idle machine."
     )
 
 

@@ -217,3 +217,5 @@ def test_a_ridge_is_told_beside_what_has_converged(two):
         "turn by up to 7.2°."
     )
     assert len(of.convergence(comparison)) == 1
+    members.loc[:2, "movement"] = comparison.resolution / 2
+    assert "; 3 stopped before that was certain." in say(of.convergence(ridged))

@@ -25,6 +25,9 @@ ROUGH, NEWTON = 8, 60
 # A step is damped while the decrement is above the first; one below the second is the last, after
 # which it is about its square.
 DAMPED, ARRIVED = 0.25, 1e-3
+# What is added to the curvature, a part of its diagonal: an observation with fewer entries than
+# components bends in few directions, and in the others goes as far as w ≥ 0 lets it.
+RIDGE = 1e-8
 
 
 def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[Sums, float]:
@@ -182,15 +185,20 @@ def _descend(
         tolerance = TOLERANCE * _quadratic(B, s, w, u[:count], v[:count], H, pull)
         new[:] = w
         active_set(H, pull, new, tolerance, factor, trial, support, closed)
-        decrement = 0.0
+        bent, fall = 0.0, 0.0
         for r in range(R):
+            along = 0.0
             for q in range(R):
-                decrement += (new[r] - w[r]) * H[r, q] * (new[q] - w[q])
-        decrement = np.sqrt(max(decrement, 0.0))
+                along += H[r, q] * (new[q] - w[q])
+            bent += (new[r] - w[r]) * along
+            fall += (new[r] - w[r]) * (pull[r] - 0.5 * along)
+            for q in range(R):
+                fall -= (new[r] - w[r]) * H[r, q] * w[q]
+        decrement = np.sqrt(max(bent, 0.0))
         size = 1.0 if decrement <= DAMPED else 1.0 / (1.0 + decrement)
         for r in range(R):
             w[r] = max(w[r] + size * (new[r] - w[r]), 0.0)
-        if decrement <= ARRIVED:
+        if decrement <= ARRIVED and fall <= ARRIVED**2:
             return
 
 
@@ -217,6 +225,7 @@ def _quadratic(
                 bend += v[e] * a[e] * b[e]
             H[r, q] = bend
             H[q, r] = bend
+        H[r, r] *= 1.0 + RIDGE
     for r in range(R):
         for q in range(R):
             pull[r] += H[r, q] * w[q]

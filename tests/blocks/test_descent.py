@@ -144,6 +144,20 @@ def test_weights_of_counts_and_derivatives_are_those_of_a_second_method(planted)
     np.testing.assert_allclose(total.slope, by_A.transpose(0, 2, 1), rtol=1e-3, atol=0.5)
 
 
+def test_weights_are_best_where_counts_are_fewer_than_components():
+    """The KKT conditions of every observation: no slope below 0, none above 0 beside a weight."""
+    rng, R = np.random.default_rng(0), 6
+    A = rng.gamma(0.3, 1, (120, R))
+    A /= A.sum(axis=0)
+    X = rng.poisson(3 * A @ rng.dirichlet(np.full(R, 0.3), 800).T).astype(float)
+    assert np.median((X > 0).sum(axis=0)) < R
+    W, *_ = counts.best_weights(sparse.csc_array(X), A, 1e-9)
+    ratio = np.divide(X, A @ W.T + 1e-9, out=np.zeros_like(X), where=X > 0)
+    slope = (A.sum(axis=0)[:, None] - A.T @ ratio).T
+    seen = X.any(axis=0)
+    assert slope[seen].min() > -1e-5 and np.abs(slope * W)[seen].max() < 1e-5
+
+
 def test_a_plain_step_of_the_squared_error_is_alternating_least_squares(planted):
     A = np.random.default_rng(2).random((D, R))
     W = solve_weights(planted, A[None])[0]

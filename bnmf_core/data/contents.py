@@ -25,8 +25,8 @@ from bnmf_core.data.reading import (
 from bnmf_core.numerics.matrix import is_sparse
 
 ACCEPTED = (
-    "Tables (CSV, TSV, XLSX, Parquet, GCT), matrices (NPY, NPZ, MTX, MAT, H5AD, 10x), texts and "
-    "images (in a zip) can be read, each also as .gz"
+    "Tables (CSV, TSV, XLSX, Parquet, GCT), matrices (NPY, NPZ, MTX, MAT, H5AD, 10x), lists of "
+    "items (FIMI), texts and images (in a zip) can be read, each also as .gz"
 )
 Result = TypeVar("Result")
 # What may be chosen instead of guessed, and what a choice looks like in a sentence.

@@ -216,7 +216,7 @@ def step(problem: Problem, state: State, stopping: Stopping) -> tuple[State, Bat
     found = sums.added(
         over_blocks(
             problem,
-            f"Pass {int(state.passes.max(initial=0)) + 1}",
+            f"Pass {int(state.passes.max(initial=0)) + 1} of at most {MOST_PASSES + 1}",
             BLOCK_SUMS[problem.loss.key],
             state.A[chosen],
             judged,

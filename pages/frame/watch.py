@@ -45,7 +45,7 @@ def progress_bar(run: RunRecord) -> None:
         before = left(None) if passing else "preparing"
         soon = "compiling, once on this machine" if compiling.is_compiling() else before
     if run.fraction > ALMOST:  # a share of typical iterations: some take longer
-        soon = "finishing"
+        soon = "until the last has converged" if passing else "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
 
 

@@ -11,6 +11,7 @@ from bnmf_core.data.formats import (
     table,
     tenx,
     texts,
+    transactions,
 )
 from bnmf_core.data.formats.format import Format
 
@@ -27,6 +28,7 @@ FORMATS: dict[str, Format] = {
         market.FORMAT,
         spreadsheets.PARQUET,
         gct.FORMAT,
+        transactions.FORMAT,
         mat.FORMAT,
         hdf5.H5AD,
         table.FORMAT,

@@ -1,0 +1,82 @@
+"""The data sets of the atlas: where each lies, how it is read, and what is published of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import datasets
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
+from bnmf_core.data.load import inspect_file, load_file
+from bnmf_core.data.samples import load_sample
+from studies.words import declared, words
+
+
+@dataclass(frozen=True)
+class Source:
+    """One data set, read as a visitor's upload would be.
+
+    Attributes
+    ----------
+    key, label, field : its name in results and on screen, and the field that it is from.
+    sample, file, scikit_learn : where it is: with the program, in the folder of public data, or in
+        scikit-learn. One of the three.
+    chosen : what a visitor would have to say, as its file does not.
+    licence : of the data; those of samples are in ``sample_data/SOURCES.md``.
+    rank, reference : the published number of components and who says so; None for none.
+    conclusion : key of the labels that a published or obvious conclusion is about, "" for none.
+    """
+
+    key: str
+    label: str
+    field: str
+    sample: str = ""
+    file: str = ""
+    scikit_learn: str = ""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    licence: str = ""
+    rank: int | None = None
+    reference: str = ""
+    conclusion: str = ""
+
+    def present(self, data: Path | None) -> bool:
+        """Whether it can be had with this folder of public data."""
+        return not self.file or (data is not None and (data / self.file).is_file())
+
+    def load(self, data: Path | None) -> Dataset:
+        """The data set.
+
+        Raises
+        ------
+        DataError
+            When it lies in no folder that is given, or cannot be read.
+        """
+        if self.sample:
+            return load_sample(self.sample)
+        if self.scikit_learn:
+            return _of_scikit_learn(self.scikit_learn, self.label)
+        if not self.present(data):
+            raise DataError(
+                f"{self.label} is not in the folder of public data; give the one that holds "
+                f"{self.file}."
+            )
+        path = Path(str(data)) / self.file
+        return load_file(path, reading=inspect_file(path, chosen=dict(self.chosen)))
+
+
+def _of_scikit_learn(name: str, label: str) -> Dataset:
+    found: Any = getattr(datasets, f"load_{name}")()
+    names = np.asarray(found.target_names)[found.target]
+    return Dataset.from_array(
+        found.data.T,
+        name=label,
+        source=f"scikit-learn, load_{name}",
+        features=[str(one) for one in found.feature_names],
+        labels={"class": [str(one) for one in names]},
+    )
+
+
+SOURCES: dict[str, Source] = declared(Source, words("atlas", "plan")["data"])

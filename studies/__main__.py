@@ -5,7 +5,7 @@ from importlib import import_module
 
 from bnmf_core.core.errors import BNMFError
 
-STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean", "topics", "counts")
+STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean", "topics", "counts", "atlas")
 
 
 def main(arguments: list[str]) -> int:

@@ -13,9 +13,11 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.core.whole import AllObservations
 from bnmf_core.passes import descent
 from bnmf_core.passes.executor import AHEAD
+from bnmf_core.passes.faces import MOST_COMPONENTS
 from bnmf_core.samplers.gibbs import work_per_sweep
 
 # Bytes that a second reads from the disk, and seconds that a pass and a block take beside their
@@ -73,7 +75,8 @@ def bytes_at_work(
     X, (D, S) = int(whole.blocks.source.bytes_each * n), dataset.X.shape
     bases, weights = 8 * at_once * rank * D, 8 * at_once * rank * n
     curved = D if loss is KULLBACK_LEIBLER and not sampler else 1
-    found = bases + 8 * at_once * rank * (rank * curved + S)
+    on_faces = loss is SQUARED_ERROR and not sampler and rank <= MOST_COMPONENTS
+    found = bases + 8 * at_once * (rank * (rank * curved + S) + on_faces * rank**4)
     waiting = threads + AHEAD
     made = threads * (COPIES_OF_X * X + COPIES_OF_W * weights) + (waiting + 1) * found
     if sampler:  # weights before a sweep go with each task, those after it come back

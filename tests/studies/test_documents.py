@@ -50,6 +50,7 @@ def test_the_command_line_names_its_options(name, capsys):
         "transfer": "--part",
         "topics": "--algorithm --repetitions --particles --iterations",
         "counts": "--data --part --repetitions --restarts --documents",
+        "atlas": "--data --problem --only --seeds --restarts",
     }
     for option in f"{own[name]} --short --keep --out --workers --json".split():
         assert option in told

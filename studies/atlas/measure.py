@@ -1,0 +1,126 @@
+"""One cell of the atlas: a data set taken through the automatic analysis, as Analyse does it."""
+
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.analysis import structure
+from bnmf_core.analysis.proposal import proposal
+from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.findings import verdicts
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.components import component_facts
+from bnmf_core.findings.ranks import recommend
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.runs.launch import preset
+from bnmf_core.runs.runner import JobRunner
+from bnmf_core.store.run_store import RunStore
+from studies.atlas.sources import SOURCES
+from studies.runner import Cell
+
+METRIC = "max_angle"
+# What Overview shows, as ``bnmf analyse`` computes it.
+STAGES = (
+    "structure",
+    "chains",
+    "islands",
+    "conclusions",
+    "evidence",
+    "posterior",
+    "belief",
+    "resampling",
+)
+# Seconds after which a launch, or its analysis, is given up.
+PATIENCE = 7200.0
+RECOMMENDED, PUBLISHED = "recommended", "published"
+
+
+@dataclass(frozen=True)
+class AtlasPlan:
+    """What decides the numbers.
+
+    Attributes
+    ----------
+    seeds : analyses of each data set. restarts : of each kind of start, fewer of large data.
+    first_rank, last_rank : that are compared where the program recommends one.
+    """
+
+    seeds: int = 1
+    restarts: int = 200
+    first_rank: int = 1
+    last_rank: int = 8
+
+
+def measured(key: str, of_rank: str, seed: int, plan: AtlasPlan, data: Path | None) -> Cell:
+    """What the program says of a data set at its recommended or published number of components.
+
+    Depends on its arguments only, but for seconds.
+    """
+    source, began = SOURCES[key], time.perf_counter()
+    dataset = source.load(data)
+    model = proposal(dataset)
+    with tempfile.TemporaryDirectory() as folder:
+        store = RunStore(Path(folder))
+        told: dict[str, Any] = {"model": model.model, "model_said": model.said}
+        if of_rank == RECOMMENDED:
+            told |= _recommended(store, dataset, model.model, seed, plan)
+        else:
+            told["rank"] = source.rank
+        recommended = preset(dataset, told["rank"], seed, restarts=plan.restarts, model=model.model)
+        with closing(JobRunner(store)) as runner:
+            run_ids = runner.start(dataset, recommended.specs)
+            runner.wait(run_ids, PATIENCE)
+            found = runner.wait_analysis(run_ids, *STAGES, timeout=PATIENCE)
+            threshold = structure.suggested_threshold(found, METRIC)
+            answer = Answer(found, METRIC, structure.modes_at(found, METRIC, threshold))
+            told |= _said(answer, source.conclusion)
+        told["left_out"] = list(recommended.left_out)
+    return told | {"shape": [dataset.D, dataset.N], "seconds": time.perf_counter() - began}
+
+
+def _recommended(
+    store: RunStore, dataset: Dataset, model: str, seed: int, plan: AtlasPlan
+) -> dict[str, Any]:
+    """The rank that the comparison of ranks recommends, and how surely."""
+    most = min(plan.last_rank, dataset.D - 1, dataset.N - 1)
+    ranks = tuple(range(plan.first_rank, most + 1))
+    work = RankWork(
+        store.root, RankQuestion(store.add_dataset(dataset), ranks, seed, model=model), dataset
+    )
+    with one_blas_thread():
+        work.make(lambda part, stage: None, lambda: False)
+    advice = recommend(read(work.folder))
+    return {"rank": advice.rank, "rank_grade": advice.grade, "rank_said": advice.sentence}
+
+
+def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
+    """The numbers behind the verdicts, and their words."""
+    table, comparison = answer.table, answer.comparison
+    optima = comparison.optima
+    facts = component_facts(answer)
+    # What the usual single run would have reported: any one of the converged restarts.
+    sizes = np.bincount(answer.modes.labels[optima], minlength=len(table))
+    best = verdicts.leading(answer)[0]
+    labels = answer.conclusions
+    return {
+        "threshold": float(answer.modes.threshold),
+        "restarts": int(optima.sum()),
+        "unconverged": int(comparison.members["converged"].eq(False).sum()),
+        "modes": len(table),
+        "as_good": int(table["as_good_as_best"].sum()),
+        "masses": [None if np.isnan(mass) else float(mass) for mass in table["mass"]],
+        "elsewhere": 1.0 - float(sizes[best]) / max(int(optima.sum()), 1),
+        "states": list(facts.states),
+        "verdicts": {
+            title: {"word": one.word, "grade": one.grade, "said": one.said}
+            for title, one in verdicts.of(answer, facts).items()
+        },
+        "conclusions": [] if labels is None or not conclusion else labels.table.to_dict("records"),
+        "findings": [f"{finding.said} {finding.doubt}".rstrip() for finding in answer.findings],
+    }

@@ -1,0 +1,81 @@
+"""The atlas: how often does a published factorization depend on the mode?
+
+A cell is one data set at one number of components with one seed, through the automatic analysis
+with nothing set by hand; see ``plan.toml``, which was written before anything ran.
+"""
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from studies.atlas.measure import PUBLISHED, RECOMMENDED, AtlasPlan, measured
+from studies.atlas.sources import SOURCES, Source
+from studies.result import StudyResult, values_of
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, require
+from studies.words import words
+
+WORDS, TABLES = words("atlas"), words("atlas", "plan")
+VARIED = ["problem", "column", "repetition"]
+# What of a cell is a number.
+NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "seconds")
+
+
+@dataclass(frozen=True)
+class AtlasStudy(Study):
+    """Every data set; ``problems``: keys of ``SOURCES``, none: all. ``data``: the public ones."""
+
+    plan: AtlasPlan = field(default_factory=lambda: AtlasPlan(**TABLES["plan"]))
+    problems: tuple[str, ...] = ()
+    data: Path | None = None
+    title = "the atlas"
+    tables: ClassVar = {"problems": ("data set", SOURCES)}
+
+    def _there(self) -> tuple[list[Source], list[str]]:
+        return at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
+
+    def batches(self) -> list[list[Task]]:
+        """One batch a cell, the first seed of all data sets first."""
+        plan = self.plan
+        fine = plan.seeds >= 1 and plan.restarts >= 2 and plan.last_rank >= plan.first_rank >= 1
+        require(fine, WORDS["refused"])
+        there, notes = self._there()
+        fixed = asdict(plan) | {"seeds": None}
+        tasks = []
+        for seed in range(plan.seeds):
+            for source in there:
+                name = digest([asdict(source), fixed])
+                for of_rank in (RECOMMENDED, *([PUBLISHED] if source.rank else [])):
+                    tasks.append(
+                        Task(
+                            (source.key, of_rank, seed),
+                            f"atlas/{source.key}-{of_rank}-{seed}-{name}.json",
+                            f"{source.label}, {of_rank} rank, seed {seed}",
+                        )
+                    )
+        return one_by_one(tasks, notes)
+
+    def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
+        """What the program says of one data set."""
+        return measured(*task.of, self.plan, self.data)
+
+    def result(self, cells: dict[Any, Cell]) -> StudyResult:
+        """Values by data set (``problem``), kind of rank (``column``) and seed (``repetition``).
+
+        ``settings`` hold the words of every cell: verdicts, findings, models.
+        """
+        rows = [
+            (key, of_rank, seed, quantity, float(cell[quantity]))
+            for (key, of_rank, seed), cell in cells.items()
+            for quantity in NUMBERS
+        ]
+        told = {"|".join(map(str, of)): cell for of, cell in cells.items()}
+        return StudyResult(
+            values_of(VARIED, rows),
+            labels={source.key: source.label for source in SOURCES.values()},
+            notes=tuple(self._there()[1]),
+            settings=asdict(self.plan) | {"cells": told},
+        )
+
+
+SHORT = AtlasStudy(AtlasPlan(**TABLES["short"]), ("breast_genomes", "wine"))

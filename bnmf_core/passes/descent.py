@@ -316,7 +316,6 @@ def _certify(
         after.movement[p] = max(after.movement[p], min(turn, FURTHEST))
         after.gain[p] = max(after.gain[p], gain)
         if stopping.converged(after.kkt[p], after.movement[p], after.gain[p]):
-            after.A[p] = bases[p]
             _settle(problem, after, p, found, converged=True)
         else:
             after.ask[p] = int(after.passes[p] * ASK_AGAIN)

@@ -12,6 +12,7 @@ import numpy as np
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
+from bnmf_core.cli.analyse import METRIC, STAGES
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.answer import Answer
@@ -24,18 +25,6 @@ from bnmf_core.store.run_store import RunStore
 from studies.atlas.sources import SOURCES
 from studies.runner import Cell
 
-METRIC = "max_angle"
-# What Overview shows, as ``bnmf analyse`` computes it.
-STAGES = (
-    "structure",
-    "chains",
-    "islands",
-    "conclusions",
-    "evidence",
-    "posterior",
-    "belief",
-    "resampling",
-)
 # Seconds after which a launch, or its analysis, is given up.
 PATIENCE = 7200.0
 RECOMMENDED, PUBLISHED = "recommended", "published"

@@ -51,9 +51,9 @@ class Table:
         found = []
         for path, several in groupby((self.groups[g] for g in groups), key=itemgetter(0)):
             held = list(several)
-            file = parquet.ParquetFile(path, metadata=held[0][1])
             numbers = [g for *_, g in held]
-            found.append(file.read_row_groups(numbers, columns=names, use_threads=False))
+            with parquet.ParquetFile(path, metadata=held[0][1]) as file:
+                found.append(file.read_row_groups(numbers, columns=names, use_threads=False))
         return arrow.concat_tables(found)
 
 

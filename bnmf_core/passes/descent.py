@@ -209,14 +209,19 @@ def _solved(
     return solution.A, time.thread_time() - began
 
 
+def _most_passes(stopping: Stopping) -> int:
+    return min(stopping.max_iterations, MOST_PASSES)
+
+
 def step(problem: Problem, state: State, stopping: Stopping) -> tuple[State, Batch]:
     """One pass over X, which serves all particles; those that are done are handed over in order."""
     chosen = np.flatnonzero(state.stage != DONE)
     judged = state.stage[chosen] == TO_BE_JUDGED
+    begun, most = int(state.passes.max(initial=0)) + 1, _most_passes(stopping) + 1
     found = sums.added(
         over_blocks(
             problem,
-            f"Pass {int(state.passes.max(initial=0)) + 1} of at most {MOST_PASSES + 1}",
+            f"Pass {begun} of at most {most}",
             BLOCK_SUMS[problem.loss.key],
             state.A[chosen],
             judged,
@@ -287,7 +292,7 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
     enough = met or after.remembered[p] >= min(ENOUGH, len(after.before))
     arrived = bool(enough and stopping.converged(left.kkt, left.movement, after.gain[p]))
     good = measured(problem, found.loss, after.data)[0]
-    if after.passes[p] >= min(stopping.max_iterations, MOST_PASSES) or good <= stopping.good_enough:
+    if after.passes[p] >= _most_passes(stopping) or good <= stopping.good_enough:
         _settle(problem, after, p, found, converged=arrived and met)
     elif arrived and (met or problem.loss is not SQUARED_ERROR):
         _settle(problem, after, p, found, converged=True)

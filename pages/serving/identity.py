@@ -4,6 +4,7 @@ The key lies in the folder of all that is kept, so that a server that is started
 everybody; whoever cannot read it cannot make a cookie of somebody else's.
 """
 
+import fcntl
 import hashlib
 import os
 import re
@@ -63,10 +64,9 @@ def _signer() -> Signer:
 
 @lru_cache(maxsize=4)
 def _key(home: Path) -> bytes:
-    path = home / KEY
-    try:  # of two servers that begin at once, one makes it
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-    except FileExistsError:
-        pass
-    return path.read_bytes()
+    file = os.fdopen(os.open(home / KEY, os.O_CREAT | os.O_RDWR, 0o600), "r+b")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # of two that begin at once, one makes it
+        if not (key := file.read()):
+            file.write(key := secrets.token_bytes(32))
+    return key

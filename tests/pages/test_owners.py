@@ -1,8 +1,10 @@
 """On a server that several share nobody sees or changes what is another's, unless it is shown."""
 
 import os
+import secrets
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -180,6 +182,20 @@ def test_a_cookie_that_was_not_signed_here_is_nobodys(shared, monkeypatch, tmp_p
     assert identity.owner_of({identity.COOKIE: cookie}) is None
     signed_by_us_but_no_number = identity._signer().sign("../anna").decode()
     assert identity.owner_of({identity.COOKIE: signed_by_us_but_no_number}) is None
+
+
+def test_servers_that_begin_at_once_have_one_whole_key(monkeypatch, tmp_path):
+    made = secrets.token_bytes
+
+    def slowly(count):
+        time.sleep(0.2)
+        return made(count)
+
+    monkeypatch.setattr(secrets, "token_bytes", slowly)
+    with ThreadPoolExecutor(4) as threads:
+        keys = [*threads.map(identity._key.__wrapped__, [tmp_path] * 4)]
+    assert len({*keys}) == 1
+    assert len(keys[0]) == 32
 
 
 def test_where_people_sign_in_nothing_is_shown_before(shared, monkeypatch):

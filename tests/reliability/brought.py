@@ -86,6 +86,11 @@ COO = {
     "row": np.array([1, 1, 2]),
     "col": np.array([0, 0, 1]),
 }
+BASKETS = np.array(
+    [np.arange(24) % 3 == i for i in range(3)]
+    + [np.arange(24) % 2 == i for i in (0, 1)]
+    + [np.arange(24) >= 0]
+)
 GREY = np.column_stack([np.ravel(formatted.GREY, "F") / 255] * 2)
 CSV = csv(frame(), index=False)
 WHOLE = {
@@ -146,6 +151,7 @@ WHOLE = {
         ),
     ),
     "10x.tar.gz": (formatted.tar(CELLS), VALUES),
+    "baskets.dat": (b"".join(b"%d %d %d \n" % (i % 3, 3 + i % 2, 5) for i in range(24)), BASKETS),
 }
 # What has to be said of some of them, and of files that are refused.
 SAID = {
@@ -158,6 +164,7 @@ SAID = {
     "real.zip": "read as they are",
     "pages.zip": "only the first is read",
     "frames.zip": "only the first is read",
+    "baskets.dat": "24 lines list the numbers of 6 different items",
 }
 REFUSED = {
     "limits.csv": (csv(marked(["<5", "6", "8", "7"]), index=False), "'<5' is a limit"),

@@ -221,8 +221,14 @@ def _texts(content, _):
     return [[one[word] for word in kept] for one in counts]
 
 
+def _transactions(content, _):
+    baskets = [{*map(int, line.split())} for line in content.decode("ascii").splitlines()]
+    items = sorted(set().union(*baskets))
+    return [[item in basket for item in items] for basket in baskets if basket]
+
+
 READERS = {
     **{"table": _table, "gct": _gct, "npy": _npy, "npz": _npz, "mtx": _mtx, "mat": _mat},
     **{"h5ad": _h5ad, "10x": _10x, "xlsx": _xlsx, "parquet": _parquet, "images": _images},
-    "texts": _texts,
+    **{"texts": _texts, "transactions": _transactions},
 }

@@ -28,6 +28,11 @@ DOCS = ROOT / "docs"
 # ``title``, ``summary`` (sentences), ``tables``, and ``plots``, the names of figures that belong to
 # it; see :mod:`benchmarks.tables`.
 Section = dict[str, Any]
+# Folders that change no number.
+FOLDERS = {
+    "data": "folder with public data sets",
+    "sessions": "folder in which the analyses themselves are kept, as archives",
+}
 # The tables that a page of documentation has no room for.
 TABLES = "tables.csv"
 
@@ -127,8 +132,7 @@ class Report:
             every = chosen.get("problems", usual.tables["problems"][1])
             found = tuple(key for key in every if f"_{key}".endswith(words))
             chosen["problems"] = found or tuple(asked.only)
-        if hasattr(usual, "data"):
-            chosen["data"] = asked.data
+        chosen |= {name: getattr(asked, name) for name in FOLDERS if hasattr(usual, name)}
         numbers = {name: given[name] for name in _numbers(usual.plan) if name in given}
         return replace(usual, plan=replace(usual.plan, **numbers), **chosen)
 
@@ -150,8 +154,9 @@ class Report:
                 option(f"--{name}", default=None, action=argparse.BooleanOptionalAction)
             else:
                 option(f"--{name}", type=type(usual), help=f"{usual:,g} when left out")
-        if hasattr(self.study, "data"):
-            option("--data", type=Path, help="folder with public data sets")
+        for name, words in FOLDERS.items():
+            if hasattr(self.study, name):
+                option(f"--{name}", type=Path, help=words)
         if self.calibrate:
             option("--calibrate", action="store_true", help="find what is not published")
         option("--short", action="store_true", help="soon done: numbers mean little")

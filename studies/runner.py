@@ -61,7 +61,9 @@ class Study(ABC):
     @property
     def decides(self) -> Any:
         """What decides the numbers, as JSON has it."""
-        return [type(self).__name__, asdict(self) | {"data": None}]
+        said = asdict(self) | {"data": None}
+        said.pop("sessions", None)
+        return [type(self).__name__, said]
 
     def asked(self, field: str) -> list[str]:
         """The names in a field, or all there are.

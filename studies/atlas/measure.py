@@ -21,6 +21,7 @@ from bnmf_core.findings.ranks import recommend
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.launch import preset
 from bnmf_core.runs.runner import JobRunner
+from bnmf_core.share import archive
 from bnmf_core.store.run_store import RunStore
 from studies.atlas.sources import SOURCES
 from studies.runner import Cell
@@ -46,10 +47,18 @@ class AtlasPlan:
     last_rank: int = 8
 
 
-def measured(key: str, of_rank: str, seed: int, plan: AtlasPlan, data: Path | None) -> Cell:
+def measured(
+    key: str,
+    of_rank: str,
+    seed: int,
+    plan: AtlasPlan,
+    data: Path | None,
+    sessions: Path | None = None,
+) -> Cell:
     """What the program says of a data set at its recommended or published number of components.
 
-    Depends on its arguments only, but for seconds.
+    Depends on its arguments only, but for seconds. ``sessions``: a folder for the whole analysis,
+    as an archive that the app opens.
     """
     source, began = SOURCES[key], time.perf_counter()
     dataset = source.load(data)
@@ -69,6 +78,9 @@ def measured(key: str, of_rank: str, seed: int, plan: AtlasPlan, data: Path | No
             threshold = structure.suggested_threshold(found, METRIC)
             answer = Answer(found, METRIC, structure.modes_at(found, METRIC, threshold))
             told |= _said(answer, source.conclusion)
+            if sessions is not None:
+                sessions.mkdir(parents=True, exist_ok=True)
+                archive.write(sessions / f"{key}-{of_rank}-{seed}.zip", answer, readable=False)
         told["left_out"] = list(recommended.left_out)
     return told | {"shape": [dataset.D, dataset.N], "seconds": time.perf_counter() - began}
 

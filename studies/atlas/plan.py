@@ -23,11 +23,15 @@ NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "
 
 @dataclass(frozen=True)
 class AtlasStudy(Study):
-    """Every data set; ``problems``: keys of ``SOURCES``, none: all. ``data``: the public ones."""
+    """Every data set; ``problems``: keys of ``SOURCES``, none: all. ``data``: the public ones.
+
+    sessions : a folder for the analyses themselves, which changes no number.
+    """
 
     plan: AtlasPlan = field(default_factory=lambda: AtlasPlan(**TABLES["plan"]))
     problems: tuple[str, ...] = ()
     data: Path | None = None
+    sessions: Path | None = None
     title = "the atlas"
     tables: ClassVar = {"problems": ("data set", SOURCES)}
 
@@ -57,7 +61,7 @@ class AtlasStudy(Study):
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
         """What the program says of one data set."""
-        return measured(*task.of, self.plan, self.data)
+        return measured(*task.of, self.plan, self.data, self.sessions)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """Values by data set (``problem``), kind of rank (``column``) and seed (``repetition``).

@@ -20,8 +20,8 @@ NONE = "—"
 def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
     """What was said of each data set, kind of rank and seed."""
     return {
-        (key, of_rank, int(seed)): cell
-        for name, cell in study.settings["cells"].items()
+        (key, of_rank, int(seed)): told["cell"]
+        for name, told in study.settings["cells"].items()
         for key, of_rank, seed in [name.split("|")]
     }
 

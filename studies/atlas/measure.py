@@ -1,5 +1,6 @@
 """One cell of the atlas: a data set taken through the automatic analysis, as Analyse does it."""
 
+import json
 import tempfile
 import time
 from contextlib import closing
@@ -22,6 +23,8 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.launch import preset
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive
+from bnmf_core.share.flat import flattened, too_many
+from bnmf_core.share.pictures import Subject, pictures
 from bnmf_core.store.run_store import RunStore
 from studies.atlas.sources import SOURCES
 from studies.runner import Cell
@@ -29,6 +32,9 @@ from studies.runner import Cell
 # Seconds after which a launch, or its analysis, is given up.
 PATIENCE = 7200.0
 RECOMMENDED, PUBLISHED = "recommended", "published"
+# What an analysis spends its time on; and what of its pictures is kept.
+PARTS = ("ranks", "runs", "findings")
+DRAWN = ("map", "components")
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def measured(
     Depends on its arguments only, but for seconds. ``sessions``: a folder for the whole analysis,
     as an archive that the app opens.
     """
-    source, began = SOURCES[key], time.perf_counter()
+    source, clock = SOURCES[key], [time.perf_counter()]
     dataset = source.load(data)
     model = proposal(dataset)
     with tempfile.TemporaryDirectory() as folder:
@@ -70,19 +76,23 @@ def measured(
             told |= _recommended(store, dataset, model.model, seed, plan)
         else:
             told["rank"] = source.rank
+        clock.append(time.perf_counter())
         recommended = preset(dataset, told["rank"], seed, restarts=plan.restarts, model=model.model)
         with closing(JobRunner(store)) as runner:
             run_ids = runner.start(dataset, recommended.specs)
             runner.wait(run_ids, PATIENCE)
+            clock.append(time.perf_counter())
             found = runner.wait_analysis(run_ids, *STAGES, timeout=PATIENCE)
             threshold = structure.suggested_threshold(found, METRIC)
             answer = Answer(found, METRIC, structure.modes_at(found, METRIC, threshold))
             told |= _said(answer, source.conclusion)
+            clock.append(time.perf_counter())
             if sessions is not None:
                 sessions.mkdir(parents=True, exist_ok=True)
                 archive.write(sessions / f"{key}-{of_rank}-{seed}.zip", answer, readable=False)
         told["left_out"] = list(recommended.left_out)
-    return told | {"shape": [dataset.D, dataset.N], "seconds": time.perf_counter() - began}
+    parts = dict(zip(PARTS, np.diff(clock).tolist(), strict=True))
+    return told | {"shape": [dataset.D, dataset.N], "seconds": sum(parts.values()), "parts": parts}
 
 
 def _recommended(
@@ -92,7 +102,7 @@ def _recommended(
     most = min(plan.last_rank, dataset.D - 1, dataset.N - 1)
     ranks = tuple(range(plan.first_rank, most + 1))
     work = RankWork(
-        store.root, RankQuestion(store.add_dataset(dataset), ranks, seed, model=model), dataset
+        store.root, RankQuestion(store.add_dataset(dataset), ranks, seed=seed, model=model), dataset
     )
     with one_blas_thread():
         work.make(lambda part, stage: None, lambda: False)
@@ -123,5 +133,17 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
             for title, one in verdicts.of(answer, facts).items()
         },
         "conclusions": [] if labels is None or not conclusion else labels.table.to_dict("records"),
+        "pictures": _pictures(answer),
         "findings": [f"{finding.said} {finding.doubt}".rstrip() for finding in answer.findings],
     }
+
+
+def _pictures(answer: Answer) -> dict[str, dict[str, Any]]:
+    """The map and the components, each as a figure and how to read it, small enough to be kept."""
+    kept = {}
+    for picture in pictures(Subject(answer)):
+        if picture.key in DRAWN and picture.figure is not None:
+            figure = picture.figure.update_layout(template="none", width=None)
+            drawn = flattened(figure) if too_many(figure) else figure
+            kept[picture.key] = {"reading": picture.reading, "figure": json.loads(drawn.to_json())}
+    return kept

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 from studies.atlas.measure import PUBLISHED, RECOMMENDED, AtlasPlan, measured
 from studies.atlas.sources import SOURCES, Source
 from studies.result import StudyResult, values_of
-from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, require
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, require
 from studies.words import words
 
 WORDS, TABLES = words("atlas"), words("atlas", "plan")
+KINDS = (RECOMMENDED, PUBLISHED)
 VARIED = ["problem", "column", "repetition"]
 # What of a cell is a number.
 NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "seconds")
@@ -39,29 +40,43 @@ class AtlasStudy(Study):
         return at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
 
     def batches(self) -> list[list[Task]]:
-        """One batch a cell, the first seed of all data sets first."""
+        """One batch a data set and seed, the first seed of all data sets first."""
         plan = self.plan
         fine = plan.seeds >= 1 and plan.restarts >= 2 and plan.last_rank >= plan.first_rank >= 1
         require(fine, WORDS["refused"])
         there, notes = self._there()
-        fixed = asdict(plan) | {"seeds": None}
-        tasks = []
-        for seed in range(plan.seeds):
-            for source in there:
-                name = digest([asdict(source), fixed])
-                for of_rank in (RECOMMENDED, *([PUBLISHED] if source.rank else [])):
-                    tasks.append(
-                        Task(
-                            (source.key, of_rank, seed),
-                            f"atlas/{source.key}-{of_rank}-{seed}-{name}.json",
-                            f"{source.label}, {of_rank} rank, seed {seed}",
-                        )
-                    )
-        return one_by_one(tasks, notes)
+        require(there, " ".join(notes))
+        return [
+            [self._task(source, of_rank, seed) for of_rank in KINDS[: 1 + bool(source.rank)]]
+            for seed in range(plan.seeds)
+            for source in there
+        ]
+
+    def _task(self, source: Source, of_rank: str, seed: int) -> Task:
+        name = digest([asdict(source), asdict(self.plan) | {"seeds": None}])
+        return Task(
+            (source.key, of_rank, seed),
+            f"atlas/{source.key}-{of_rank}-{seed}-{name}.json",
+            f"{source.label}, {of_rank} rank, seed {seed}",
+        )
+
+    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
+        """The cells that were measured of the same data under the same plan."""
+        tasks = [task for batch in self.batches() for task in batch]
+        cells = kept.settings["cells"]
+        return {
+            task.of: cells[name]["cell"]
+            for task in tasks
+            if (name := _name(task.of)) in cells and cells[name]["place"] == task.place
+        }
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What the program says of one data set."""
-        return measured(*task.of, self.plan, self.data, self.sessions)
+        """What the program says of one data set; the published rank may be the recommended one."""
+        key, of_rank, seed = task.of
+        recommended = before.get((key, RECOMMENDED, seed))
+        if recommended is not None and recommended["rank"] == SOURCES[key].rank:
+            return recommended
+        return measured(key, of_rank, seed, self.plan, self.data, self.sessions)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """Values by data set (``problem``), kind of rank (``column``) and seed (``repetition``).
@@ -73,13 +88,23 @@ class AtlasStudy(Study):
             for (key, of_rank, seed), cell in cells.items()
             for quantity in NUMBERS
         ]
-        told = {"|".join(map(str, of)): cell for of, cell in cells.items()}
+        told = {
+            _name(of): {
+                "place": self._task(SOURCES[of[0]], *of[1:]).place,
+                "cell": cell,
+            }
+            for of, cell in cells.items()
+        }
         return StudyResult(
             values_of(VARIED, rows),
             labels={source.key: source.label for source in SOURCES.values()},
             notes=tuple(self._there()[1]),
             settings=asdict(self.plan) | {"cells": told},
         )
+
+
+def _name(of: tuple[str, str, int]) -> str:
+    return "|".join(map(str, of))
 
 
 SHORT = AtlasStudy(AtlasPlan(**TABLES["short"]), ("breast_genomes", "wine"))

@@ -1,11 +1,13 @@
 """The atlas: data sets as uploads, verdicts with what they rest on, and what other seeds change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.harness import data_folder
 from bnmf_core.analysis.proposal import proposal
-from studies.atlas import findings, measure
+from studies.atlas import findings, measure, plan
 from studies.atlas.measure import PUBLISHED, RECOMMENDED, AtlasPlan
 from studies.atlas.plan import AtlasStudy
 from studies.atlas.sources import SOURCES
@@ -67,15 +69,28 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
     assert sources["rows"][0][:2] == ("Wines", "measurements")
 
 
+def test_what_was_measured_is_taken_from_the_result(tmp_path, monkeypatch):
+    """Of the same data and plan; a published rank that is recommended is one analysis."""
+    asked = []
+    monkeypatch.setattr(plan, "measured", lambda key, kind, *_: asked.append(kind) or cell())
+    study = AtlasStudy(AtlasPlan(seeds=2), ("wine", "digits"))
+    kept = study.make(tmp_path / "first")
+    assert asked == [RECOMMENDED, RECOMMENDED, PUBLISHED] * 2  # 3 wines are published, 10 digits
+    again = study.make(tmp_path / "second", kept=kept)
+    assert again.settings == kept.settings and len(asked) == 6
+    replace(study, plan=AtlasPlan(seeds=2, restarts=9)).make(tmp_path / "third", kept=kept)
+    assert len(asked) == 12
+
+
 @pytest.mark.long
 @pytest.mark.study
 def test_a_cell_is_the_same_when_it_is_measured_again(monkeypatch):
     """Four signatures of 21 genomes, with nothing set by hand."""
     monkeypatch.setattr(measure, "STAGES", ("structure", "chains", "conclusions"))
-    plan = AtlasPlan(restarts=4)
-    one, other = (measure.measured("breast_genomes", PUBLISHED, 0, plan, None) for _ in range(2))
+    few = AtlasPlan(restarts=4)
+    one, other = (measure.measured("breast_genomes", PUBLISHED, 0, few, None) for _ in range(2))
     for told in (one, other):
-        told.pop("seconds")
+        told.pop("seconds"), told.pop("parts")
     assert one == other
     assert one["rank"] == 4 and one["model"] == "negative_binomial"
     assert np.isclose(one["elsewhere"] * one["restarts"] % 1, 0)

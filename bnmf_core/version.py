@@ -1,3 +1,3 @@
 """The version of the program, which runs record."""
 
-VERSION = "0.2.0"
+VERSION = "1.0.0"

@@ -14,11 +14,13 @@ from urllib.request import urlopen
 import pytest
 
 from bnmf_core.notebook.server import free_port
+from bnmf_core.version import VERSION
 from tests.pages.visitors import Visitor
 from tests.test_examples import README, example_of
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
+QUIET = ["--disable-pip-version-check"]
 BITS = """
 import hashlib
 import numpy as np
@@ -35,26 +37,15 @@ for key, settings in (("random_restarts", {}), ("gibbs", quick), ("hmc", quick))
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """The wheels of the engine and of the example, made without a network."""
+    """The wheels of the engine, from its source distribution, and of the example."""
     folder = tmp_path_factory.mktemp("wheels")
-    for project in (ROOT, ROOT / "tests" / "package"):
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "wheel",
-                "--quiet",
-                "--no-deps",
-                "--no-build-isolation",
-                "--disable-pip-version-check",
-                "--wheel-dir",
-                str(folder),
-                str(project),
-            ],
-            check=True,
-            capture_output=True,
-        )
+    sources = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]
+    subprocess.run(sources, cwd=ROOT, check=True, capture_output=True)
+    (packed,) = folder.glob("bnmf-*.tar.gz")
+    wheel = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", *QUIET]
+    for project in (packed, ROOT / "tests" / "package"):
+        command = [sys.executable, *wheel, "--wheel-dir", str(folder), str(project)]
+        subprocess.run(command, check=True, capture_output=True)
     return sorted(folder.glob("*.whl"))
 
 
@@ -106,13 +97,36 @@ def test_the_wheel_is_typed_and_brings_samples_and_a_command(wheels):
     assert not any("__pycache__" in name or "secrets" in name for name in names)
 
 
+def test_the_release_is_told_where_it_is_cited_and_where_its_changes_stand():
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    assert (ROOT / "CHANGELOG.md").read_text().startswith(f"# Changelog\n\n## {VERSION}\n")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_pip_brings_the_command_and_the_app_into_an_empty_environment(wheels, tmp_path):
+    """From the package index; skipped where none can be reached."""
+    venv.create(tmp_path / "empty", with_pip=True)
+    wheel = next(wheel for wheel in wheels if wheel.name.startswith("bnmf-"))
+    pip = [tmp_path / "empty" / "bin" / "pip", "install", "--quiet", *QUIET]
+    done = subprocess.run([*pip, f"{wheel}[app]"], capture_output=True, text=True, check=False)
+    if "No matching distribution" in done.stderr or "Max retries" in done.stderr:
+        pytest.skip("No package index can be reached from here.")
+    assert done.returncode == 0, done.stderr
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [tmp_path / "empty" / "bin" / "bnmf", "--version"]
+    said = subprocess.run(command, env=own, capture_output=True, text=True, check=True)
+    assert VERSION in said.stdout
+    _serves(tmp_path / "empty", tmp_path)
+
+
 @pytest.fixture(scope="module")
 def environment(wheels, tmp_path_factory):
     """A virtual environment with the wheel, which sees what this one has beside the project."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), *QUIET]
     wheel = next(wheel for wheel in wheels if wheel.name.startswith("bnmf-"))
     command = [*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
     subprocess.run(command, check=True, capture_output=True)
@@ -122,6 +136,11 @@ def environment(wheels, tmp_path_factory):
 
 
 def test_the_installed_app_serves_its_pages(environment, tmp_path):
+    _serves(environment, tmp_path)
+
+
+def _serves(environment, tmp_path):
+    """Whether the app that is installed there serves its pages."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     command = [environment / "bin" / "bnmf", "app", "--port", str(port), "--home", "kept"]

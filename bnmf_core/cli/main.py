@@ -28,6 +28,7 @@ from bnmf_core.cli.records import tell_list
 from bnmf_core.core.errors import BNMFError, DamagedError, SettingsError
 from bnmf_core.store import disk
 from bnmf_core.store.health import Damage
+from bnmf_core.version import VERSION
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
 # Nothing of the store is read, or it is repaired.
@@ -53,6 +54,7 @@ def parser() -> Parser:
         description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
         "here show up in the dashboard, and the other way round.",
     )
+    whole.add_argument("--version", action="version", version=f"bnmf {VERSION}")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON document only")
     shared.add_argument(

@@ -36,6 +36,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(MARKED[folder])
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Files are not called by their content, in which the time may stand."""
+    return argname if isinstance(val, bytes) and len(val) > 40 else None
+
+
 @pytest.fixture(scope="session")
 def small() -> Dataset:
     """12×15, three components and a little noise, three labelled groups of five."""

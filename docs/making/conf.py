@@ -14,6 +14,7 @@ extensions = [
     "sphinx_copybutton",
     "docs.making.formulas",
     "docs.making.pictures",
+    "docs.making.figures",
 ]
 myst_enable_extensions = ["dollarmath", "deflist"]
 # Anchors of headings, as GitHub has them.

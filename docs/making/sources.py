@@ -9,7 +9,7 @@ import re
 import shutil
 from pathlib import Path, PurePosixPath
 
-from docs.making import catalogue, commands, licences, public_names, screens
+from docs.making import atlas, catalogue, commands, licences, public_names, screens
 from docs.making.markdown import listed
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ def handwritten() -> dict[str, str]:
 def pages() -> dict[str, str]:
     """Path in the site → Markdown, of all pages."""
     found = handwritten()
-    for made in (catalogue, screens, commands, public_names, licences):
+    for made in (atlas, catalogue, screens, commands, public_names, licences):
         found |= made.documents()
     found["studies.md"] = _studies(found)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from bnmf_core.core.names import percent
 from bnmf_core.findings.verdicts import UNCLEAR, WAITING
-from studies.atlas.measure import PUBLISHED
+from studies.atlas.measure import PUBLISHED, RECOMMENDED
 from studies.atlas.plan import WORDS
 from studies.atlas.sources import SOURCES
 from studies.result import StudyResult
@@ -14,6 +14,8 @@ from studies.words import of
 
 Table = dict[str, Any]
 Of = tuple[str, str, int]
+Told = tuple[str, dict[str, Any]]
+UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
 
 
@@ -24,6 +26,44 @@ def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
         for name, told in study.settings["cells"].items()
         for key, of_rank, seed in [name.split("|")]
     }
+
+
+def by_data(study: StudyResult) -> dict[str, list[Told]]:
+    """Data set → kind of rank and cell of the first seed; one where both ranks are the same."""
+    found: dict[str, list[Told]] = {}
+    for (key, of_rank, seed), cell in cells(study).items():
+        told = found.setdefault(key, [])
+        if seed == 0 and all(cell["rank"] != before["rank"] for _, before in told):
+            told.append((of_rank, cell))
+    return {key: told for key, told in found.items() if told}
+
+
+def answer(study: StudyResult) -> str:
+    """How many data sets have several explanations, and how many verdicts are open."""
+    first = [
+        cell
+        for (_, of_rank, seed), cell in cells(study).items()
+        if seed == 0 and of_rank == RECOMMENDED
+    ]
+    grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
+    return WORDS["answer"].format(
+        data=len(first),
+        several=sum(cell["as_good"] > 1 for cell in first),
+        other=sum(cell["elsewhere"] >= 0.5 for cell in first),
+        open=sum(grade in UNDECIDED for grade in grades),
+        verdicts=len(grades),
+    )
+
+
+def verdicts_of(told: list[Told]) -> Table:
+    """Every verdict on one data set, at each number of components, with its evidence."""
+    rows = [
+        (f"{cell['rank']} ({of_rank})", title, verdict["word"], verdict["said"])
+        for of_rank, cell in told
+        for title, verdict in cell["verdicts"].items()
+    ]
+    columns = ("components", "verdict", "", "what it rests on")
+    return {"title": WORDS["tables"]["data"], "columns": columns, "rows": rows}
 
 
 def tables(study: StudyResult) -> list[Table]:
@@ -93,7 +133,7 @@ def _stability(found: dict[Of, dict[str, Any]]) -> Table:
         first = found.get((key, of_rank, 0))
         for title, verdict in cell["verdicts"].items():
             still = undecided.setdefault(title, Counter())
-            still[verdict["grade"] in (UNCLEAR, WAITING)] += 1
+            still[verdict["grade"] in UNDECIDED] += 1
             if seed and first and title in first["verdicts"]:
                 other = verdict["word"] != first["verdicts"][title]["word"]
                 changed.setdefault(title, Counter())[other] += 1

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.analysis import structure
+from bnmf_core.analysis.described import dominant_feature
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
 from bnmf_core.cli.analyse import METRIC, STAGES
@@ -71,7 +72,11 @@ def measured(
     model = proposal(dataset)
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder))
-        told: dict[str, Any] = {"model": model.model, "model_said": model.said}
+        told: dict[str, Any] = {
+            "model": model.model,
+            "model_said": model.said,
+            "data_said": dominant_feature(dataset),
+        }
         if of_rank == RECOMMENDED:
             told |= _recommended(store, dataset, model.model, seed, plan)
         else:

@@ -1,30 +1,82 @@
 """The atlas on the command line and in the documentation."""
 
+import base64
 from collections.abc import Collection
+from typing import Any
 
-from studies.atlas.findings import tables
+import numpy as np
+
+from studies.atlas import findings
 from studies.atlas.plan import SHORT, WORDS, AtlasStudy
+from studies.atlas.sources import SOURCES
+from studies.drawing.panels import Panel, panels
 from studies.report import Report, Section
 from studies.result import StudyResult
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What the program says of every data set, and the numbers behind it."""
-    summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    return [
-        {
-            "title": WORDS["title"],
-            "summary": summary,
-            "tables": tables(found),
-            "plots": list(drawn),
-        }
-    ]
+    """The answer, the numbers of all data sets, and a section with verdicts for each of them."""
+    summary = [findings.answer(found), "", WORDS["summary"].format_map(found.settings)]
+    whole: Section = {
+        "title": WORDS["title"],
+        "summary": [*summary, *found.notes],
+        "tables": findings.tables(found),
+        "plots": [],
+    }
+    return [whole, *(_of_data(key, told, drawn) for key, told in findings.by_data(found).items())]
+
+
+def _of_data(key: str, told: list[findings.Told], drawn: Collection[str]) -> Section:
+    source, (_, first) = SOURCES[key], told[0]
+    D, N = first["shape"]
+    summary = [f"{D:,} features × {N:,} observations; {source.field}. {first['model_said']}"]
+    summary += [first["data_said"]] * bool(first["data_said"])
+    summary += [f"Published: {source.reference}."] * bool(source.reference)
+    summary += [f"Recommended: {first['rank_said']}"] * ("rank_said" in first)
+    return {
+        "title": source.label,
+        "summary": [*summary, *dict.fromkeys(one for _, cell in told for one in cell["left_out"])],
+        "tables": [findings.verdicts_of(told)],
+        "plots": [path for path in drawn if path == f"{key}.svg"],
+    }
 
 
 def figures(found: StudyResult) -> dict[str, str]:
-    """None yet."""
-    return {}
+    """File name → SVG: the maps of all factorizations of a data set, coloured by algorithm."""
+    return {
+        f"{key}.svg": panels(
+            WORDS["map"].format(label=SOURCES[key].label),
+            [[_map(kind, cell) for kind, cell in told]],
+        )
+        for key, told in findings.by_data(found).items()
+    }
 
 
-# An analysis keeps all cores busy by itself.
-REPORT = Report("atlas", WORDS, AtlasStudy(), SHORT, sections, figures, workers=1)
+def _map(kind: str, cell: dict[str, Any]) -> Panel:
+    traces = [
+        (trace["name"], np.column_stack([_values(trace["x"]), _values(trace["y"])]))
+        for trace in cell["pictures"]["map"]["figure"]["data"]
+        if trace["mode"] == "markers" and "customdata" in trace
+    ]
+    points = {name: at[np.isfinite(at).all(axis=1)] for name, at in traces}
+    every = np.concatenate([*points.values(), np.zeros((1, 2))])
+    # One scale for both axes: distances are what is drawn.
+    middle, reach = (every.max(0) + every.min(0)) / 2, 0.55 * float(np.ptp(every, axis=0).max())
+    (x, y), reach = middle.tolist(), max(reach, 1e-6)
+    return Panel(
+        f"{cell['rank']} components, {cell['modes']} modes",
+        x=(x - reach, x + reach),
+        y=(y - reach, y + reach),
+        points={name: [*map(tuple, at.tolist())] for name, at in points.items()},
+    )
+
+
+def _values(packed: Any) -> np.ndarray:
+    """The numbers of an axis, which Plotly may have packed."""
+    if isinstance(packed, dict):
+        return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).astype(float)
+    return np.array(packed, dtype=float)
+
+
+# An analysis keeps all cores busy by itself; every table stands on the page.
+REPORT = Report("atlas", WORDS, AtlasStudy(), SHORT, sections, figures, workers=1, first=99)

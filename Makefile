@@ -7,7 +7,7 @@ PORT ?= 8501
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup run test test-fast test-long mutants lint bench docs screenshots lock clean
+.PHONY: help setup run test test-fast test-lowest test-long mutants lint bench docs screenshots lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,13 @@ test: $(VENV)/.tested lint ## every test but the long proofs; those of browsers 
 test-fast: $(VENV)/.tested ## facts about the engine, in under a minute
 	OPENBLAS_NUM_THREADS=1 $(PYTEST) --hypothesis-profile=few -m "not (long or slow)" \
 		--ignore=tests/pages --ignore=tests/browser --ignore=tests/studies
+
+test-lowest: $(VENV)/.tested ## the same facts with the oldest packages that are allowed
+	$(PIP) uv
+	$(BIN)/uv venv --quiet --clear .venv-lowest
+	$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
+		-r requirements.txt -r requirements-test.txt
+	$(MAKE) test-fast BIN=.venv-lowest/bin
 
 test-long: $(VENV)/.tested ## the long statistical proofs
 	$(PYTEST) -m long

@@ -1,12 +1,13 @@
 """What the tests of the command line share."""
 
 import json
+import math
 import time
 from pathlib import Path
 
 import pytest
 
-from bnmf_core.cli import main
+from bnmf_core.cli import main, output
 from bnmf_core.store.run_store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,8 @@ def command(tmp_path, capsys, monkeypatch):
     """Call the command line on a store of the test's own: (code, stdout, stderr)."""
     monkeypatch.setenv("BNMF_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("BNMF_SCHEDULER", raising=False)
+    # On a slow machine a command would tell how far it is.
+    monkeypatch.setattr(output, "TELL_EVERY", math.inf)
 
     def call(*words):
         code = main([str(word) for word in words])

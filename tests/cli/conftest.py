@@ -1,7 +1,6 @@
 """What the tests of the command line share."""
 
 import json
-import math
 import time
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def command(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("BNMF_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("BNMF_SCHEDULER", raising=False)
     # On a slow machine a command would tell how far it is.
-    monkeypatch.setattr(output, "TELL_EVERY", math.inf)
+    monkeypatch.setattr(output, "TELL_EVERY", 3600.0)
 
     def call(*words):
         code = main([str(word) for word in words])

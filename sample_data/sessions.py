@@ -1,9 +1,10 @@
-"""Make the finished analyses that come with the program: ``python -m sample_data.sessions``.
+"""Make the finished analyses that come with the program: ``python -m sample_data.sessions [KEY]``.
 
 One archive for each example that is small enough: its runs and all that Overview shows of them.
 Make them anew when a stage of the analysis has a new version; tests say when.
 """
 
+import sys
 import tempfile
 from contextlib import closing
 from dataclasses import replace
@@ -54,5 +55,5 @@ def make(example: Example) -> None:
 
 
 if __name__ == "__main__":
-    for key in EXAMPLES_MADE:
+    for key in sys.argv[1:] or EXAMPLES_MADE:
         make(EXAMPLES[key])

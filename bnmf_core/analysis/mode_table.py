@@ -98,6 +98,12 @@ def widest(comparison: Comparison, metric: str, modes: Modes) -> float:
     return float(np.max(matrix, where=labels[:, None] == labels, initial=0.0))
 
 
+def largest_mass(table: pd.DataFrame) -> np.ndarray:
+    """(K,) the most mass that each mode, or the one it is joined to, may have; NaN: unknown."""
+    most = np.fmax(table["mass"].to_numpy(dtype=float), table["mass_high"].to_numpy(dtype=float))
+    return most[table["joined"].to_numpy(dtype=int)]
+
+
 def most_probable(table: pd.DataFrame) -> int:
     """The mode that others are compared with; the first while no mass is known."""
     mass = table["mass"].to_numpy(dtype=float)

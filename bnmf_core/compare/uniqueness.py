@@ -119,9 +119,12 @@ with component 1 without any change of AW, and turns by up to 9°.'
         is_, one = ("s", "are"), "one of them"
         if open_.size == 1:
             is_, one = ("", "is"), "it"
+        together = "several together may turn it more"
+        if len(called) == 3:
+            together = "the regions show how far both others together turn it"
         said.append(
             f"Component{is_[0]} {which} {is_[1]} not proved unique: mixing {one} with one other "
-            f"component alone turns it by less than {HARDLY:g}°, several together may turn it more."
+            f"component alone turns it by less than {HARDLY:g}°; {together}."
         )
     return " ".join(said)
 

@@ -10,6 +10,8 @@ import numpy as np
 FEWEST = 8
 _PLACE = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\D.*)?")
 _PADDED = re.compile(r"0\d")
+# Letters on both sides, as "PD4120a".
+_CODE = re.compile(r"[A-Za-z]+\d+[a-z]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ def axis_of(names: Sequence[str]) -> Axis | None:
     """The axis that D names are places of: numbers with one unit behind them, in their order.
 
     None where they are not, where they only count 1, 2, 3, … without a unit after a space, and of
-    accession numbers: a word and a number that begins with zeros.
+    accession numbers: a word and a number that begins with zeros, or has a letter behind it.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def axis_of(names: Sequence[str]) -> Axis | None:
     if len(names) < FEWEST:
         return None
     found = [_PLACE.fullmatch(name.strip()) for name in names]
-    if any(one is None for one in found):
+    if any(one is None for one in found) or all(_CODE.fullmatch(name.strip()) for name in names):
         return None
     parts = [one.groups(default="") for one in found if one is not None]
     padded = any(before and not unit and _PADDED.match(number) for before, number, unit in parts)

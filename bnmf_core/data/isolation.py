@@ -176,7 +176,7 @@ class ReaderProcess:
         try:
             (self._folder / REQUEST).write_text(json.dumps(request))
             if isinstance(content, Path):
-                (self._folder / CONTENT).symlink_to(content)
+                (self._folder / CONTENT).symlink_to(content.absolute())
             else:
                 (self._folder / CONTENT).write_bytes(content)
         except OSError as error:

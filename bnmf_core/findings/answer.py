@@ -108,11 +108,11 @@ class Answer:
 
     @cached_property
     def weighty(self) -> np.ndarray | None:
-        """(S,) which explanations of :attr:`conclusions` have mass; None while it is unknown."""
-        mass = self.table["mass"].fillna(0.0).to_numpy()
-        if self.conclusions is None or not self.conclusions.rows or not mass.any():
+        """(S,) which explanations of :attr:`conclusions` may have mass; None: it is unknown."""
+        unknown = self.table["mass"].isna().all()
+        if self.conclusions is None or not self.conclusions.rows or unknown:
             return None
-        held = mass[self.table["joined"].to_numpy(dtype=int)] >= conclusions.LIGHT
+        held = mode_table.largest_mass(self.table) >= conclusions.LIGHT
         chosen: np.ndarray = held[self.modes.labels[list(self.conclusions.rows)]]
         return chosen if chosen.any() else None
 

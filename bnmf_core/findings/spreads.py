@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.mode_table import most_probable
+from bnmf_core.analysis.mode_table import largest_mass, most_probable
 from bnmf_core.analysis.resampling import COUNTS, SAMPLES
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.findings.components import COMPARED, LITTLE, UNIQUE, component_names
@@ -148,12 +148,13 @@ def _others(table: pd.DataFrame, mode: int) -> tuple[np.ndarray, np.ndarray, np.
 def counting(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Masses (K,) of modes, and which of them count: (K,) bool.
 
-    Those with mass do, or those that fit as well as the best where no mass is known.
+    Those that may have mass do, or those that fit as well as the best where no mass is known.
     """
     joined = table["joined"].to_numpy(dtype=int)
     mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
-    weighed = np.isfinite(mass).any()
-    return mass, mass >= LITTLE if weighed else table["as_good_as_best"].to_numpy(dtype=bool)
+    if np.isfinite(mass).any():
+        return mass, largest_mass(table) >= LITTLE
+    return mass, table["as_good_as_best"].to_numpy(dtype=bool)
 
 
 def with_standing(table: pd.DataFrame, names: Sequence[str]) -> list[str]:

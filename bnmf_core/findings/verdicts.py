@@ -147,7 +147,9 @@ def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
     among = [fact("restarts_differ_too", lost=lost, components=R)] * (lost > len(doubted))
     turning = [r for r in np.argsort(-facts.free, kind="stable").tolist() if facts.free[r] >= FREE]
     if turning:
-        farthest = tuple(f"{r + 1} by {facts.free[r]:.0f}°" for r in turning[:MOST_TURNING])
+        farthest = tuple(
+            f"component {r + 1} by {facts.free[r]:.0f}°" for r in turning[:MOST_TURNING]
+        )
         more = len(turning) - len(farthest)
         key = "rotation.many" if more else "rotation.few"
         among.append(fact(key, components=farthest, more=more))

@@ -11,6 +11,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.lazy import lazy
 
 launch = lazy("bnmf_core.runs.launch")
+proposal = lazy("bnmf_core.analysis.proposal")
 
 # Archives of examples that have been analysed.
 FINISHED = FOLDER / "finished"
@@ -21,6 +22,7 @@ class Example:
     """A dataset and its number of components, the question they answer, and what is done for it.
 
     specs : the runs to make, where they are not those that are recommended for the data.
+    model : where it is not the one that is proposed for the data.
     """
 
     key: str
@@ -30,6 +32,7 @@ class Example:
     dataset: Callable[[], Dataset]
     rank: int
     specs: tuple[RunSpec, ...] = ()
+    model: str = ""
 
     @property
     def finished(self) -> Path | None:
@@ -41,7 +44,8 @@ class Example:
         """The runs to make of its dataset."""
         if self.specs:
             return self.specs
-        recommended: tuple[RunSpec, ...] = launch.preset(dataset, self.rank).specs
+        model = self.model or proposal.proposal(dataset).model
+        recommended: tuple[RunSpec, ...] = launch.preset(dataset, self.rank, model=model).specs
         return recommended
 
 
@@ -77,9 +81,10 @@ EXAMPLES: dict[str, Example] = {
             "newsgroups",
             "Newsgroup posts",
             "Do different sets of topics tell me different things about the same posts?",
-            "2,400 posts of 16 groups, and 16 topics.",
+            "2,400 posts of 16 groups, and 16 topics; under Gaussian noise, to be done soon.",
             lambda: load_sample("newsgroups"),
             SAMPLES["newsgroups"].suggested_rank,
+            model="gaussian",
         ),
         Example(
             "two_solutions",

@@ -37,6 +37,7 @@ def test_numbers_with_one_unit_in_their_order_are_places(names, unit):
         ["400", "410", "405", "420", "430", "440", "450", "460"],
         ["400 nm", "410 nm", "420 cm", *[f"{x} nm" for x in range(430, 500, 10)]],
         [f"gene{chr(97 + d)}" for d in range(9)],
+        [f"PD{3851 + 7 * d}a" for d in range(9)],
         ["1", "2", "4"],
         [""] * 9,
     ],

@@ -47,7 +47,9 @@ def planted(mass=(0.7, 0.3), settled=True, draws=10, resamples=True, seed=0):
     back = np.argsort(orders[0])
     found = SimpleNamespace(row=0, groups={"samples": back[groups]} if resamples else {})
     verdict = SimpleNamespace(run="chain", settled=settled)
-    table = pd.DataFrame({"mass": mass, "joined": [0, 1], "as_good_as_best": True})
+    table = pd.DataFrame(
+        {"mass": mass, "mass_high": mass, "joined": [0, 1], "as_good_as_best": True}
+    )
     return SimpleNamespace(
         comparison=comparison,
         modes=SimpleNamespace(labels=labels, representative=np.array([0, 1])),

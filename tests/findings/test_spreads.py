@@ -102,7 +102,10 @@ def test_numbers_are_those_of_the_component_whatever_its_place_in_each_factoriza
         bases=lambda rows: A[np.asarray(rows, int)],
         aligned=lambda rows: np.array([first, first]),
     )
-    table = pd.DataFrame({"mass": [0.6, 0.3, 0.004], "joined": [0, 1, 2], "as_good_as_best": True})
+    mass = [0.6, 0.3, 0.004]
+    table = pd.DataFrame(
+        {"mass": mass, "mass_high": mass, "joined": [0, 1, 2], "as_good_as_best": True}
+    )
     resampled = SimpleNamespace(
         row=0,
         kinds={"counts": Kind("no counts"), "samples": Kind("", 40, 39)},
@@ -133,8 +136,9 @@ def test_numbers_are_those_of_the_component_whatever_its_place_in_each_factoriza
 
 
 def test_modes_that_do_not_count_say_so_beside_those_that_do():
-    def standing(mass, good=(True, False, False)):
-        table = pd.DataFrame({"joined": range(3), "mass": mass, "as_good_as_best": good})
+    def standing(mass, good=(True, False, False), high=None):
+        known = {"mass": mass, "mass_high": high or mass, "as_good_as_best": good}
+        table = pd.DataFrame(known | {"joined": range(3)})
         return with_standing(table, ["mode 1", "mode 2", "mode 3 (late)"])
 
     assert standing([0.9, 0.001, np.nan]) == [
@@ -142,5 +146,8 @@ def test_modes_that_do_not_count_say_so_beside_those_that_do():
         "mode 2 (no mass)",
         "mode 3 (late) (not weighed)",
     ]
+    # What may have mass, as far as its error tells, counts.
+    unsure = standing([0.999, 0.001, 0.0], high=[1.0, 0.9, 0.0])
+    assert unsure[1:] == ["mode 2", "mode 3 (late) (no mass)"]
     assert standing([np.nan] * 3)[1:] == ["mode 2 (fits worse)", "mode 3 (late) (fits worse)"]
     assert standing([np.nan] * 3, [False] * 3) == ["mode 1", "mode 2", "mode 3 (late)"]

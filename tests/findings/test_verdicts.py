@@ -115,8 +115,10 @@ def test_components_say_how_far_the_same_fit_lets_them_turn():
         return verdicts.components(facts).said
 
     assert "same AW turn component 2 by 11°." in said([4.9, 11.1, 0.0])
-    assert "same AW turn components 2 by 11° and 1 by 6°." in said([6.0, 11.1, 0.0])
-    assert "components 4 by 9°, 3 by 8° and 2 by 7°, and 1 more." in said([6.0, 7.0, 8.0, 9.0])
+    assert "same AW turn component 2 by 11° and component 1 by 6°." in said([6.0, 11.1, 0.0])
+    assert "4 by 9°, component 3 by 8° and component 2 by 7°, and 1 more." in said(
+        [6.0, 7.0, 8.0, 9.0]
+    )
     assert "same AW" not in said([0.0, 4.0, 0.0])
 
 

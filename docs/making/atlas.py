@@ -34,11 +34,26 @@ def _page(source: Source, told: list[Told]) -> str:
     if source.reference:
         parts.append(f"Published: {escaped(source.reference)}.")
     for of_rank, cell in told:
-        parts += _analysis(of_rank, cell)
+        parts += _analysis(source.key, of_rank, cell)
     return "\n\n".join(parts)
 
 
-def _analysis(of_rank: str, cell: dict[str, Any]) -> Iterator[str]:
+def figures() -> dict[str, str]:
+    """Name → JSON, of the figures that the pages hold."""
+    kept = full("atlas")
+    return {
+        _name(key, of_rank, drawn): json.dumps(picture["figure"])
+        for key, told in ({} if kept is None else by_data(kept)).items()
+        for of_rank, cell in told
+        for drawn, picture in cell["pictures"].items()
+    }
+
+
+def _name(key: str, of_rank: str, drawn: str) -> str:
+    return f"{key}-{of_rank}-{drawn}"
+
+
+def _analysis(key: str, of_rank: str, cell: dict[str, Any]) -> Iterator[str]:
     D, N = cell["shape"]
     yield f"## {cell['rank']} components, {of_rank}"
     yield f"{D:,} features × {N:,} observations. {escaped(cell['model_said'])}"
@@ -49,11 +64,7 @@ def _analysis(of_rank: str, cell: dict[str, Any]) -> Iterator[str]:
         for title, verdict in cell["verdicts"].items()
     ]
     yield table(("verdict", "", "what it rests on"), rows)
-    for picture in cell["pictures"].values():
-        # "</" would end the element.
-        figure = json.dumps(picture["figure"]).replace("</", "<\\/")
-        yield (
-            f'<div class="figure-to-touch"><script type="application/json">{figure}</script></div>'
-        )
+    for drawn, picture in cell["pictures"].items():
+        yield f'<div class="figure-to-touch" data-figure="{_name(key, of_rank, drawn)}"></div>'
         yield escaped(picture["reading"])
     yield listed(map(escaped, cell["findings"]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from bnmf_core.core.names import listed
 from bnmf_core.figures.factorizations import left_out
 from bnmf_core.figures.modes import mode_map
 from bnmf_core.findings.modes import mass_in_words
@@ -24,7 +25,10 @@ def show(look: Lens, found: Answer) -> None:
     ]
     # The mass of a mode means something beside that of others.
     heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
-    dots = "" if analysis.optima.all() else " Dots: draws."
+    drawn = analysis.members["algorithm"].isin(analysis.exact_samplers).to_numpy()
+    kinds = ["draws"] * bool(drawn.any())
+    kinds += ["what has not converged"] * bool((~analysis.optima & ~drawn).any())
+    dots = f" Dots: {listed(kinds)}." if kinds else ""
     measured = left_out(stress) if dots or len(table) > 1 else ""
     view.chart(
         mode_map(

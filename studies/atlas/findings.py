@@ -1,7 +1,6 @@
 """The atlas in tables: modes, verdicts, what other seeds change, and where data are from."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from bnmf_core.core.names import percent
@@ -15,6 +14,8 @@ from studies.words import of
 Table = dict[str, Any]
 Of = tuple[str, str, int]
 Told = tuple[str, dict[str, Any]]
+# Label, kind of rank and cell of the first seed.
+First = tuple[str, str, dict[str, Any]]
 UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
 
@@ -69,22 +70,20 @@ def verdicts_of(told: list[Told]) -> Table:
 def tables(study: StudyResult) -> list[Table]:
     """Everything in tables: ``title``, ``columns`` and ``rows``."""
     found = cells(study)
-    made = [_modes(found), _verdicts(found)]
+    first = [
+        (SOURCES[key].label, of_rank, cell)
+        for key, told in by_data(study).items()
+        for of_rank, cell in told
+    ]
+    made = [_modes(first), _verdicts(first)]
     if len({seed for *_, seed in found}) > 1:
         made.append(_stability(found))
     return [*made, _sources(found)]
 
 
-def _first(found: dict[Of, dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Label, kind of rank and cell of the first seed."""
-    for (key, of_rank, seed), cell in found.items():
-        if seed == 0:
-            yield SOURCES[key].label, of_rank, cell
-
-
-def _modes(found: dict[Of, dict[str, Any]]) -> Table:
+def _modes(first: list[First]) -> Table:
     rows = []
-    for label, of_rank, cell in _first(found):
+    for label, of_rank, cell in first:
         masses = [mass for mass in cell["masses"] if mass is not None]
         states = Counter(cell["states"])
         rows.append(
@@ -107,8 +106,8 @@ def _modes(found: dict[Of, dict[str, Any]]) -> Table:
     return {"title": WORDS["tables"]["modes"], "columns": columns, "rows": rows}
 
 
-def _verdicts(found: dict[Of, dict[str, Any]]) -> Table:
-    titles = list(dict.fromkeys(title for cell in found.values() for title in cell["verdicts"]))
+def _verdicts(first: list[First]) -> Table:
+    titles = list(dict.fromkeys(title for *_, cell in first for title in cell["verdicts"]))
     rows = [
         (
             label,
@@ -116,7 +115,7 @@ def _verdicts(found: dict[Of, dict[str, Any]]) -> Table:
             *(cell["verdicts"].get(title, {"word": NONE})["word"] for title in titles),
             cell.get("rank_said", NONE),
         )
-        for label, of_rank, cell in _first(found)
+        for label, of_rank, cell in first
     ]
     columns = ("data", "components", *titles, "number of components")
     return {"title": WORDS["tables"]["verdicts"], "columns": columns, "rows": rows}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.names import listed
 from studies.atlas import findings
 from studies.atlas.plan import SHORT, WORDS, AtlasStudy
 from studies.atlas.sources import SOURCES
@@ -17,6 +18,9 @@ from studies.result import StudyResult
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """The answer, the numbers of all data sets, and a section with verdicts for each of them."""
     summary = [findings.answer(found), "", WORDS["summary"].format_map(found.settings)]
+    missing = [SOURCES[key].label for key in SOURCES.keys() - findings.by_data(found).keys()]
+    if missing:
+        summary += [WORDS["missing"].format(labels=listed(sorted(missing)))]
     whole: Section = {
         "title": WORDS["title"],
         "summary": [*summary, *found.notes],

@@ -56,14 +56,14 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
     found = study.result(
         {
             ("wine", RECOMMENDED, 0): cell(),
-            ("wine", PUBLISHED, 0): cell("one", "clear", 1),
+            ("wine", PUBLISHED, 0): cell("one", "clear", 1) | {"rank": 4},
             ("wine", RECOMMENDED, 1): cell(),
             ("wine", RECOMMENDED, 2): cell("one", "clear"),
         }
     )
     modes, verdicts, stability, sources = findings.tables(found)
     assert modes["rows"][0] == ("Wines", "3", 20, 2, 1, "90 %", "25 %", "2 of 3", "1 of 3")
-    assert [row[1] for row in modes["rows"]] == ["3", "3 (published)"]
+    assert [row[1] for row in modes["rows"]] == ["3", "4 (published)"]
     assert verdicts["rows"][1][2] == "one"
     assert stability["rows"] == [("Explanations", "1 of 2", "2 of 4")]
     assert sources["rows"][0][:2] == ("Wines", "measurements")

@@ -5,6 +5,7 @@ Figures are drawn by a script that comes with the site; nothing is asked of anot
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from docs.making.markdown import escaped, listed, table
@@ -22,8 +23,7 @@ ABOUT = (
 
 def documents() -> dict[str, str]:
     """Path in the site → Markdown, of the data sets that have been analysed."""
-    kept = full("atlas")
-    found = {} if kept is None else by_data(kept)
+    found = _measured()
     pages = {f"atlas/{key}.md": _page(SOURCES[key], told) for key, told in found.items()}
     links = [f"[{escaped(SOURCES[key].label)}]({key}.md): {SOURCES[key].field}" for key in found]
     return pages | {"atlas/index.md": "\n\n".join(["# Atlas", ABOUT, listed(links)])}
@@ -40,13 +40,18 @@ def _page(source: Source, told: list[Told]) -> str:
 
 def figures() -> dict[str, str]:
     """Name → JSON, of the figures that the pages hold."""
-    kept = full("atlas")
     return {
         _name(key, of_rank, drawn): json.dumps(picture["figure"])
-        for key, told in ({} if kept is None else by_data(kept)).items()
+        for key, told in _measured().items()
         for of_rank, cell in told
         for drawn, picture in cell["pictures"].items()
     }
+
+
+@cache
+def _measured() -> dict[str, list[Told]]:
+    kept = full("atlas")
+    return {} if kept is None else by_data(kept)
 
 
 def _name(key: str, of_rank: str, drawn: str) -> str:

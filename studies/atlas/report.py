@@ -18,7 +18,8 @@ from studies.result import StudyResult
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """The answer, the numbers of all data sets, and a section with verdicts for each of them."""
     summary = [findings.answer(found), "", WORDS["summary"].format_map(found.settings)]
-    missing = [SOURCES[key].label for key in SOURCES.keys() - findings.by_data(found).keys()]
+    measured = findings.by_data(found)
+    missing = [SOURCES[key].label for key in SOURCES.keys() - measured.keys()]
     if missing:
         summary += [WORDS["missing"].format(labels=listed(sorted(missing)))]
     whole: Section = {
@@ -27,7 +28,7 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
         "tables": findings.tables(found),
         "plots": [],
     }
-    return [whole, *(_of_data(key, told, drawn) for key, told in findings.by_data(found).items())]
+    return [whole, *(_of_data(key, told, drawn) for key, told in measured.items())]
 
 
 def _of_data(key: str, told: list[findings.Told], drawn: Collection[str]) -> Section:
@@ -50,13 +51,13 @@ def figures(found: StudyResult) -> dict[str, str]:
     return {
         f"{key}.svg": panels(
             WORDS["map"].format(label=SOURCES[key].label),
-            [[_map(kind, cell) for kind, cell in told]],
+            [[_map(cell) for _, cell in told]],
         )
         for key, told in findings.by_data(found).items()
     }
 
 
-def _map(kind: str, cell: dict[str, Any]) -> Panel:
+def _map(cell: dict[str, Any]) -> Panel:
     traces = [
         (trace["name"], np.column_stack([_values(trace["x"]), _values(trace["y"])]))
         for trace in cell["pictures"]["map"]["figure"]["data"]

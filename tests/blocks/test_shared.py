@@ -1,5 +1,6 @@
 """What is handed to others of data in blocks: archives, programs, methods; and opened from them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,8 @@ def test_the_program_that_repeats_the_runs_gives_the_same_bits(made, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        # On the same kind of processor, which a variable may name to the linear algebra.
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -6,7 +6,7 @@ import socket
 import numpy as np
 import pytest
 
-from bnmf_core.cli import output
+from bnmf_core.cli import output, running
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
@@ -147,7 +147,7 @@ def test_data_of_one_name_are_told_apart_in_the_list_of_runs(command, home):
 
 
 def test_a_pipe_is_told_now_and_then_how_far_a_run_is(command, monkeypatch):
-    monkeypatch.setattr(output, "TELL_EVERY", 0.2)
+    monkeypatch.setattr(output, "TELL_EVERY", running.LOOK_EVERY / 10)
     long = ["--particles", "2", "--seconds", "2", "--algorithm", "gibbs", "--set", "longest=10000"]
     code, _, err = command("run", "laurberg_two", "--rank", "3", *long)
     assert code == 0

@@ -5,7 +5,17 @@ from importlib import import_module
 
 from bnmf_core.core.errors import BNMFError
 
-STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean", "topics", "counts", "atlas")
+STUDIES = (
+    "coverage",
+    "stein",
+    "rrt",
+    "transfer",
+    "boolean",
+    "topics",
+    "counts",
+    "atlas",
+    "practice",
+)
 
 
 def main(arguments: list[str]) -> int:

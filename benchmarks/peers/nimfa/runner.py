@@ -3,9 +3,11 @@
 import json
 import sys
 import time
+from itertools import pairwise
 
 import nimfa
 import numpy as np
+from nimfa.methods.seeding.random import Random
 
 
 def model(X, rank, sigma, rate, **options):
@@ -57,10 +59,27 @@ def updates(X, A, W, count):
     return times[1] - times[0]
 
 
+def proposed(X, ranks, replicates, seed):
+    """The number of components before the cophenetic correlation falls for the first time.
+
+    Updates and rule are those of Brunet and others (2004).
+    """
+    np.random.seed(seed)
+    # Its starts take no seed; and connectivity as the end, as in the paper, ends all but the first.
+    Random.gen_dense = lambda start, *shape: np.asmatrix(np.random.uniform(0, start.max, shape))
+    found = nimfa.Nmf(
+        X, seed="random", update="divergence", objective="div", max_iter=500, test_conv=10
+    ).estimate_rank(rank_range=ranks, n_run=replicates, what=["cophenetic"])
+    cophenetic = [found[rank]["cophenetic"] for rank in ranks]
+    falls = [at for at, (one, next_) in enumerate(pairwise(cophenetic)) if next_ < one]
+    return ranks[falls[0]] if falls else ranks[-1]
+
+
 def main():
     """Answer every line of options with seconds: {rank, sigma, rate, sweeps} of sweeps.
 
-    Or, with {divergence, updates}, of multiplicative updates from the factors A and W.
+    With {divergence, updates}, of multiplicative updates from the factors A and W. With {ranks,
+    replicates, seed} the answer is a number of components.
     """
     np.random.seed(0)
     arrays = np.load(sys.argv[1])
@@ -68,6 +87,9 @@ def main():
     print(json.dumps({"ready": True, "version": nimfa.__version__}), flush=True)
     for line in sys.stdin:
         options = json.loads(line)
+        if "ranks" in options:
+            print(json.dumps({"rank": proposed(X, **options)}), flush=True)
+            continue
         if options.get("divergence"):
             seconds = updates(X, arrays["A"], arrays["W"], options["updates"])
         else:

@@ -1,0 +1,136 @@
+"""What programs report on the data of the atlas, in sentences and tables."""
+
+from statistics import median
+from typing import Any
+
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.names import listed, percent
+from studies.atlas import findings as atlas
+from studies.atlas.measure import RECOMMENDED
+from studies.atlas.sources import SOURCES
+from studies.practice.measure import PRACTICES
+from studies.practice.plan import WORDS
+from studies.result import StudyResult, full
+from studies.words import of
+
+Table = dict[str, Any]
+Cells = dict[str, dict[str, Any]]
+NONE = "—"
+UNSUITED = "unsuited"
+
+
+def cells(study: StudyResult) -> dict[str, Cells]:
+    """Program → data set → what was measured."""
+    found: dict[str, Cells] = {}
+    for place, (key, practice, _) in study.settings["of"].items():
+        found.setdefault(practice, {})[key] = study.settings["cells"][place]
+    return found
+
+
+def _there(of_practice: Cells) -> Cells:
+    return {key: cell for key, cell in of_practice.items() if not cell["left_out"]}
+
+
+def sentences(study: StudyResult) -> list[str]:
+    """How often each program reports something else, and what was left out."""
+    said = []
+    for practice, every in cells(study).items():
+        label, found = PRACTICES[practice].label, _there(every)
+        if found and not PRACTICES[practice].peer:
+            pairs = [cell["pairs"] for cell in found.values()]
+            said.append(
+                WORDS["sklearn"].format(
+                    data=len(found),
+                    pairs=percent(median(pairs)),
+                    most=sum(part > 0.5 for part in pairs),
+                    default=sum(cell["default"] <= SAME_MODE for cell in found.values()),
+                )
+            )
+        elif found:
+            known = [key for key in found if SOURCES[key].rank]
+            said.append(
+                WORDS["proposed"].format(
+                    label=label,
+                    data=len(found),
+                    other=sum(len(set(cell["ranks"])) > 1 for cell in found.values()),
+                    turned=sum(map(_turned, found.values())),
+                    published=sum(found[key]["ranks"][0] == SOURCES[key].rank for key in known),
+                    known=len(known),
+                )
+            )
+        missing: dict[str, list[str]] = {}
+        for key in every.keys() - found.keys():
+            missing.setdefault(every[key]["left_out"], []).append(SOURCES[key].label)
+        for why, labels in missing.items():
+            template = "left_out" if why == UNSUITED else "unavailable"
+            said.append(WORDS[template].format(label=label, labels=listed(sorted(labels)), why=why))
+    return said
+
+
+def _turned(cell: dict[str, Any]) -> bool:
+    return any(angle is not None and angle > SAME_MODE for angle in cell["turned"])
+
+
+def tables(study: StudyResult) -> list[Table]:
+    """Everything in tables: ``title``, ``columns`` and ``rows``."""
+    found = {practice: _there(every) for practice, every in cells(study).items()}
+    starts = {p: every for p, every in found.items() if not PRACTICES[p].peer}
+    proposals = {p: every for p, every in found.items() if PRACTICES[p].peer}
+    made = [_starts(every) for every in starts.values()]
+    return [*made, _proposals(proposals), _practices(found)]
+
+
+def _starts(found: Cells) -> Table:
+    rows = [
+        (
+            SOURCES[key].label,
+            cell["rank"],
+            percent(cell["pairs"]),
+            percent(cell["elsewhere"]),
+            f"{cell['excess']:.2%}",
+            cell["unconverged"],
+            f"{cell['default']:.1f}°",
+            f"{cell['default_excess']:.2%}",
+        )
+        for key, cell in found.items()
+    ]
+    columns = (
+        *("data", "components", "pairs that differ", "starts unlike the best"),
+        *("median error above the best", "stopped at 200 iterations"),
+        *("default start from the best", "its error above the best"),
+    )
+    return {"title": WORDS["tables"]["starts"], "columns": columns, "rows": rows}
+
+
+def _proposals(found: dict[str, Cells]) -> Table:
+    kept = full("atlas")
+    ours = {} if kept is None else atlas.cells(kept)
+    rows = []
+    for key, source in SOURCES.items():
+        told = [_told(found[practice].get(key)) for practice in found]
+        if any(one != NONE for one in told):
+            mine = ours.get((key, RECOMMENDED, 0))
+            said = NONE if mine is None else f"{mine['rank']} ({mine['rank_grade']})"
+            rows.append((source.label, source.rank or NONE, said, *told))
+    columns = ("data", "published", "this program", *(PRACTICES[key].label for key in found))
+    return {"title": WORDS["tables"]["proposals"], "columns": columns, "rows": rows}
+
+
+def _told(cell: dict[str, Any] | None) -> str:
+    if cell is None:
+        return NONE
+    angles = [angle for angle in cell["turned"] if angle is not None]
+    turned = f" (up to {max(angles):.0f}° apart)" if angles else ""
+    return ", then ".join(map(str, cell["ranks"])) + turned
+
+
+def _practices(found: dict[str, Cells]) -> Table:
+    rows = []
+    for key, every in found.items():
+        versions = {cell["version"] for cell in every.values() if "version" in cell}
+        seconds = sum(cell["seconds"] for cell in every.values())
+        practice = PRACTICES[key]
+        label = " ".join([practice.label, *sorted(versions)])
+        rows.append((label, practice.rule, of(len(every), len(SOURCES)), f"{seconds / 60:.1f}"))
+    columns = ("program", "how it was used", "data sets", "minutes in all")
+    return {"title": WORDS["tables"]["practices"], "columns": columns, "rows": rows}

@@ -1,0 +1,136 @@
+"""One cell of the study of common practice: a program on a data set, more than once."""
+
+import time
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import NMF
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks import peers
+from benchmarks.harness import Unavailable
+from bnmf_core.compare.distances import DISTANCES, pairwise
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.numerics.threads import one_blas_thread
+from studies.atlas.sources import SOURCES
+from studies.runner import Cell
+from studies.words import declared, words
+
+TABLES = words("practice", "plan")
+
+
+@dataclass(frozen=True)
+class PracticePlan:
+    """What decides the numbers; see ``plan.toml``."""
+
+    starts: int
+    runs: int
+    first_rank: int
+    last_rank: int
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One program as it is used every day; see ``plan.toml``."""
+
+    key: str
+    label: str
+    rule: str
+    entries: int
+    observations: int
+    fields: tuple[str, ...] = ()
+    replicates: int = 0
+    peer: str = ""
+
+    def suits(self, dataset: Dataset, field: str) -> bool:
+        """Whether the program is made for such data, and these are not too large."""
+        small = dataset.D * dataset.N <= self.entries and dataset.N <= self.observations
+        return dataset.mask is None and small and (not self.fields or field in self.fields)
+
+
+PRACTICES: dict[str, Practice] = declared(Practice, TABLES["practices"])
+
+
+def measured(key: str, practice: str, rank: int, plan: PracticePlan, data: Path | None) -> Cell:
+    """What a program reports of a data set, and again with other seeds.
+
+    ``left_out`` says why there is nothing, and is "" otherwise.
+    """
+    dataset, chosen, began = SOURCES[key].load(data), PRACTICES[practice], time.perf_counter()
+    if not chosen.suits(dataset, SOURCES[key].field):
+        return {"left_out": "unsuited"}
+    try:
+        found = _proposals(dataset, chosen, plan) if chosen.peer else _starts(dataset.X, rank, plan)
+    except Unavailable as error:
+        return {"left_out": str(error)}
+    return {"left_out": "", **found, "seconds": time.perf_counter() - began}
+
+
+def _starts(X: Any, rank: int, plan: PracticePlan) -> Cell:
+    with one_blas_thread():
+        usual = _fitted(X, NMF(rank))
+        found = [
+            _fitted(X, NMF(rank, init="random", random_state=seed)) for seed in range(plan.starts)
+        ]
+    errors = np.array([error for *_, error, _ in (*found, usual)])
+    best, apart = int(errors.argmin()), _apart([*found, usual])
+    others = np.delete(apart[best, :-1], [best] if best < len(found) else [])
+    return {
+        "rank": rank,
+        "pairs": float(np.mean(_pairs(apart[:-1, :-1]) > SAME_MODE)),
+        "elsewhere": float(np.mean(others > SAME_MODE)),
+        "excess": float(np.median(errors[:-1]) / errors[best] - 1),
+        "unconverged": int(sum(stopped for *_, stopped in found)),
+        "default": float(apart[best, -1]),
+        "default_excess": float(errors[-1] / errors[best] - 1),
+    }
+
+
+def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, bool]:
+    """A (D, R), W (R, N), the error ‖X − AW‖, and whether it stopped before it had converged."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        A = nmf.fit_transform(X)
+    stopped = any(issubclass(one.category, ConvergenceWarning) for one in said)
+    return A, nmf.components_, float(nmf.reconstruction_err_), stopped
+
+
+def _apart(found: list[Any]) -> np.ndarray:
+    """The largest angle between matched components, in degrees, of every pair."""
+    A, W = (np.stack([one[side] for one in found]) for side in (0, 1))
+    return pairwise.pairwise(A, W, DISTANCES["max_angle"])
+
+
+def _pairs(apart: np.ndarray) -> np.ndarray:
+    return apart[np.triu_indices(len(apart), 1)]
+
+
+def _proposals(dataset: Dataset, practice: Practice, plan: PracticePlan) -> Cell:
+    last = min(plan.last_rank, dataset.D - 1, dataset.N - 1)
+    ranks = list(range(plan.first_rank, last + 1))
+    arrays = {"X": dataset.dense(), "features": np.array(dataset.features, dtype=str)}
+    with peers.opened(practice.peer, arrays) as peer:
+        found = [
+            peer.ask(ranks=ranks, replicates=practice.replicates, seed=seed)
+            for seed in range(plan.runs)
+        ]
+        version = peer.ready["version"]
+    return {
+        "version": version,
+        "ranks": [one["rank"] for one in found],
+        "turned": _turned(found),
+    }
+
+
+def _turned(found: list[dict[str, Any]]) -> list[float | None]:
+    """Of every pair the largest angle between components; None where numbers differ or none are."""
+    bases = [np.array(one.get("A", ())) for one in found]
+    return [
+        float(_apart([(A, A.T), (B, B.T)])[0, 1]) if A.size and A.shape == B.shape else None
+        for A, B in combinations(bases, 2)
+    ]

@@ -1,0 +1,101 @@
+"""Common practice on the data sets of the atlas: what would a user of one program have reported?
+
+A cell is one program on one data set, more than once; see ``plan.toml``, which was written before
+anything ran.
+"""
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from studies.atlas import findings as atlas
+from studies.atlas.measure import RECOMMENDED
+from studies.atlas.sources import SOURCES
+from studies.practice.measure import PRACTICES, TABLES, PracticePlan, measured
+from studies.result import StudyResult, full, values_of
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, require
+from studies.words import words
+
+WORDS = words("practice")
+VARIED = ["problem", "column", "repetition"]
+
+
+def ranks() -> dict[str, int]:
+    """The number of components of each data set: published, else recommended by the atlas."""
+    kept = full("atlas")
+    found = (
+        {}
+        if kept is None
+        else {
+            key: cell["rank"]
+            for (key, of_rank, seed), cell in atlas.cells(kept).items()
+            if of_rank == RECOMMENDED and seed == 0
+        }
+    )
+    return found | {key: source.rank for key, source in SOURCES.items() if source.rank}
+
+
+@dataclass(frozen=True)
+class PracticeStudy(Study):
+    """Every program on every data set; ``problems``, ``practices``: keys, none: all."""
+
+    plan: PracticePlan = field(default_factory=lambda: PracticePlan(**TABLES["plan"]))
+    problems: tuple[str, ...] = ()
+    practices: tuple[str, ...] = ()
+    data: Path | None = None
+    title = "the study of common practice"
+    tables: ClassVar = {"problems": ("data set", SOURCES), "practices": ("program", PRACTICES)}
+
+    def batches(self) -> list[list[Task]]:
+        """One batch a cell."""
+        plan, numbers = self.plan, ranks()
+        require(min(plan.starts, plan.runs) >= 2 <= plan.last_rank, WORDS["refused"])
+        there, notes = at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
+        tasks = []
+        for practice in self.asked("practices"):
+            for source in there:
+                rank = numbers.get(source.key)
+                # One component is the same from every start.
+                if rank and (rank > 1 or PRACTICES[practice].peer):
+                    decides = [asdict(source), asdict(PRACTICES[practice]), asdict(plan), rank]
+                    tasks += [
+                        Task(
+                            (source.key, practice, rank),
+                            f"practice/{source.key}-{practice}-{digest(decides)}.json",
+                            f"{PRACTICES[practice].label}, {source.label}",
+                        )
+                    ]
+        return one_by_one(tasks, notes)
+
+    def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
+        """What one program reports of one data set."""
+        return measured(*task.of, self.plan, self.data)
+
+    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
+        """The cells that were measured of the same data under the same plan."""
+        cells = kept.settings["cells"]
+        return {task.of: cells[task.place] for [task] in self.batches() if task.place in cells}
+
+    def result(self, cells: dict[Any, Cell]) -> StudyResult:
+        """``settings`` hold every cell, and what each is of."""
+        places = {task.of: task.place for [task] in self.batches()}
+        return StudyResult(
+            values_of(
+                VARIED,
+                [
+                    (key, practice, 0, "seconds", cell["seconds"])
+                    for (key, practice, _), cell in cells.items()
+                    if not cell["left_out"]
+                ],
+            ),
+            labels={source.key: source.label for source in SOURCES.values()},
+            settings=asdict(self.plan)
+            | {
+                "cells": {places[of]: cell for of, cell in cells.items()},
+                "of": {places[of]: of for of in cells},
+            },
+        )
+
+
+SHORT = PracticeStudy(PracticePlan(**TABLES["plan"] | TABLES["short"]), ("wine", "breast_genomes"))

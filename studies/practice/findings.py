@@ -87,17 +87,16 @@ def _starts(found: Cells) -> Table:
             cell["rank"],
             percent(cell["pairs"]),
             percent(cell["elsewhere"]),
-            f"{cell['excess']:.2%}",
             cell["unconverged"],
             f"{cell['default']:.1f}°",
-            f"{cell['default_excess']:.2%}",
+            *(f"{cell[which]:.4f}" for which in ("best_error", "median_error", "default_error")),
         )
         for key, cell in found.items()
     ]
     columns = (
         *("data", "components", "pairs that differ", "starts unlike the best"),
-        *("median error above the best", "stopped at 200 iterations"),
-        *("default start from the best", "its error above the best"),
+        *("stopped at 200 iterations", "default start from the best"),
+        *("relative error of the best", "median of the random starts", "default start"),
     )
     return {"title": WORDS["tables"]["starts"], "columns": columns, "rows": rows}
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse.linalg import norm as sparse_norm
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
@@ -77,17 +79,19 @@ def _starts(X: Any, rank: int, plan: PracticePlan) -> Cell:
         found = [
             _fitted(X, NMF(rank, init="random", random_state=seed)) for seed in range(plan.starts)
         ]
-    errors = np.array([error for *_, error, _ in (*found, usual)])
+    size = float(sparse_norm(X) if issparse(X) else np.linalg.norm(X))
+    errors = np.array([error for *_, error, _ in (*found, usual)]) / size
     best, apart = int(errors.argmin()), _apart([*found, usual])
     others = np.delete(apart[best, :-1], [best] if best < len(found) else [])
     return {
         "rank": rank,
         "pairs": float(np.mean(_pairs(apart[:-1, :-1]) > SAME_MODE)),
         "elsewhere": float(np.mean(others > SAME_MODE)),
-        "excess": float(np.median(errors[:-1]) / errors[best] - 1),
+        "best_error": float(errors[best]),
+        "median_error": float(np.median(errors[:-1])),
         "unconverged": int(sum(stopped for *_, stopped in found)),
         "default": float(apart[best, -1]),
-        "default_excess": float(errors[-1] / errors[best] - 1),
+        "default_error": float(errors[-1]),
     }
 
 

@@ -27,7 +27,8 @@ def test_starts_are_compared_as_by_hand():
     pairs = apart[:4, :4][np.triu_indices(4, 1)] > 15
     assert told["pairs"] == pairs.mean() > 0
     assert np.isclose(told["default"], apart[best, 4])
-    assert np.isclose(told["default_excess"], errors[4] / errors[best] - 1)
+    assert np.isclose(told["default_error"], errors[4] / np.linalg.norm(X))
+    assert np.isclose(told["best_error"], errors.min() / np.linalg.norm(X))
     others = [at for at in range(4) if at != best]
     assert told["elsewhere"] == (apart[best, others] > 15).mean()
     assert told["unconverged"] == sum(nmf.n_iter_ == 200 for nmf in made[:4])

@@ -90,6 +90,7 @@ def _starts(found: Cells) -> Table:
             cell["unconverged"],
             f"{cell['default']:.1f}°",
             *(f"{cell[which]:.4f}" for which in ("best_error", "median_error", "default_error")),
+            cell["default_iterations"],
         )
         for key, cell in found.items()
     ]
@@ -97,6 +98,7 @@ def _starts(found: Cells) -> Table:
         *("data", "components", "pairs that differ", "starts unlike the best"),
         *("stopped at 200 iterations", "default start from the best"),
         *("relative error of the best", "median of the random starts", "default start"),
+        "iterations of the default start",
     )
     return {"title": WORDS["tables"]["starts"], "columns": columns, "rows": rows}
 

@@ -80,7 +80,7 @@ def _starts(X: Any, rank: int, plan: PracticePlan) -> Cell:
             _fitted(X, NMF(rank, init="random", random_state=seed)) for seed in range(plan.starts)
         ]
     size = float(sparse_norm(X) if issparse(X) else np.linalg.norm(X))
-    errors = np.array([error for *_, error, _ in (*found, usual)]) / size
+    errors = np.array([error for _, _, error, *_ in (*found, usual)]) / size
     best, apart = int(errors.argmin()), _apart([*found, usual])
     others = np.delete(apart[best, :-1], [best] if best < len(found) else [])
     return {
@@ -92,16 +92,17 @@ def _starts(X: Any, rank: int, plan: PracticePlan) -> Cell:
         "unconverged": int(sum(stopped for *_, stopped in found)),
         "default": float(apart[best, -1]),
         "default_error": float(errors[-1]),
+        "default_iterations": usual[3],
     }
 
 
-def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """A (D, R), W (R, N), the error ‖X − AW‖, and whether it stopped before it had converged."""
+def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
+    """A (D, R), W (R, N), ‖X − AW‖, iterations, and whether it stopped before it had converged."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         A = nmf.fit_transform(X)
     stopped = any(issubclass(one.category, ConvergenceWarning) for one in said)
-    return A, nmf.components_, float(nmf.reconstruction_err_), stopped
+    return A, nmf.components_, float(nmf.reconstruction_err_), int(nmf.n_iter_), stopped
 
 
 def _apart(found: list[Any]) -> np.ndarray:

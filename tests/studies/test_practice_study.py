@@ -28,6 +28,7 @@ def test_starts_are_compared_as_by_hand():
     assert told["pairs"] == pairs.mean() > 0
     assert np.isclose(told["default"], apart[best, 4])
     assert np.isclose(told["default_error"], errors[4] / np.linalg.norm(X))
+    assert told["default_iterations"] == made[4].n_iter_
     assert np.isclose(told["best_error"], errors.min() / np.linalg.norm(X))
     others = [at for at in range(4) if at != best]
     assert told["elsewhere"] == (apart[best, others] > 15).mean()

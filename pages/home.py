@@ -6,14 +6,13 @@ from bnmf_core.lazy import lazy
 from pages.frame import guard, hints, link
 from pages.frame.services import dataset_names, launch_label, make_ready, store
 from pages.home_parts import examples
-from pages.parts import dropping
+from pages.parts import dropping, starting
 
 conversation = lazy("pages.data_parts.conversation")
 
 guard.enter("home")
 hints.show("home")
-if started := examples.started():
-    link.go("overview", runs=",".join(started))
+starting.open_started()
 if st.session_state.get(dropping.KEY) is None:
     dropping.ask()
 elif conversation.upload():

@@ -16,6 +16,7 @@ from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.findings.answer import Answer
 from bnmf_core.runs.examples import EXAMPLES, FINISHED, Example
 from bnmf_core.share import archive
+from studies.atlas.sources import SOURCES
 
 # What Overview, Components, Samples and Traces show.
 STAGES = (
@@ -31,7 +32,15 @@ STAGES = (
 PATIENCE = 3600.0
 # Without long chains, whose draws would be most of an archive; those within each mode are short.
 EXAMPLES_MADE = ("digits", "two_solutions", "signatures")
+# Data sets of the atlas that come with a package under a licence that allows it.
+ATLAS_MADE = ("wine", "cancer")
 KINDS, MOST = ("random_restarts", "q_transform"), 20
+
+
+def of_atlas(key: str) -> Example:
+    """A data set of the atlas at its published number of components."""
+    source = SOURCES[key]
+    return source.example(None, source.rank or 1)
 
 
 def make(example: Example) -> None:
@@ -55,5 +64,5 @@ def make(example: Example) -> None:
 
 
 if __name__ == "__main__":
-    for key in sys.argv[1:] or EXAMPLES_MADE:
-        make(EXAMPLES[key])
+    for key in sys.argv[1:] or (*EXAMPLES_MADE, *ATLAS_MADE):
+        make(EXAMPLES.get(key) or of_atlas(key))

@@ -197,6 +197,16 @@ PAGES = [
         heading="Studies of the papers",
     ),
     Page(
+        "atlas",
+        "Atlas",
+        "Laboratory",
+        "How often does a published factorization depend on where its start began?",
+        icon="public",
+        parameters=("problem",),
+        heading="Atlas of published data",
+        invitation="Open the atlas of published data",
+    ),
+    Page(
         "mixture",
         "Mixture",
         "Laboratory",

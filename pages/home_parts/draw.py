@@ -1,8 +1,9 @@
-"""The pictures of the examples' cards: ``python -m pages.home_parts.draw``.
+"""The pictures of the examples' cards: ``python -m pages.home_parts.draw [KEY]``.
 
 Each shows components of the best of a few restarts of the example, drawn as what they are.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import component_color
 from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.runs.examples import EXAMPLES, Example
+from studies.atlas.findings import by_data
+from studies.result import full
 
 FOLDER = Path(__file__).resolve().parent / "cards"
 WIDTH, HEIGHT, EDGE = 780, 280, 12
-INK, PAPER = (31, 41, 51), (255, 255, 255)
+INK, PAPER, RAIL = (31, 41, 51), (255, 255, 255), (236, 239, 242)
 RESTARTS, WORDS = 12, 5
 
 
@@ -82,6 +85,18 @@ def triangles(solutions: Sequence[np.ndarray], dataset: Dataset) -> Image.Image:
     return picture
 
 
+def bars(shares: Sequence[float]) -> Image.Image:
+    """A bar for each data set of the atlas, the longest first, on a rail of all restarts."""
+    picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    pen = ImageDraw.Draw(picture)
+    step = HEIGHT / max(len(shares), 1)
+    for row, share in enumerate(sorted(shares, reverse=True)):
+        top, bottom = row * step + 0.15 * step, (row + 1) * step - 0.15 * step
+        pen.rectangle((0, top, WIDTH, bottom), fill=RAIL)
+        pen.rectangle((0, top, max(share * WIDTH, 2), bottom), fill=mode_color(0))
+    return picture
+
+
 def card(example: Example) -> Image.Image:
     """The picture of an example."""
     dataset = example.dataset()
@@ -98,5 +113,10 @@ def card(example: Example) -> Image.Image:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for key, shown in EXAMPLES.items():
+    asked = sys.argv[1:] or [*EXAMPLES, "atlas"]
+    for key in [key for key in asked if key in EXAMPLES]:
+        shown = EXAMPLES[key]
         card(shown).quantize(64).save(FOLDER / f"{key}.png", optimize=True)
+    if "atlas" in asked and (atlas := full("atlas")):
+        shares = [told[0][1]["elsewhere"] for told in by_data(atlas).values()]
+        bars(shares).quantize(64).save(FOLDER / "atlas.png", optimize=True)

@@ -4,7 +4,7 @@ import json
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import component_facts
 from bnmf_core.findings.ranks import recommend
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.runs.launch import preset
+from bnmf_core.runs.launch import KINDS, preset
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive
 from bnmf_core.share.flat import flattened, too_many
@@ -36,6 +36,7 @@ RECOMMENDED, PUBLISHED = "recommended", "published"
 # What an analysis spends its time on; and what of its pictures is kept.
 PARTS = ("ranks", "runs", "findings")
 DRAWN = ("map", "components")
+EXPLORERS = KINDS["parts"].explorers
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,13 @@ class AtlasPlan:
     Attributes
     ----------
     seeds : analyses of each data set. restarts : of each kind of start, fewer of large data.
+    minutes : of processor time for each kind of start, which only large data need.
     first_rank, last_rank : that are compared where the program recommends one.
     """
 
     seeds: int = 1
     restarts: int = 200
+    minutes: float = 10.0
     first_rank: int = 1
     last_rank: int = 8
 
@@ -83,8 +86,12 @@ def measured(
             told["rank"] = source.rank
         clock.append(time.perf_counter())
         recommended = preset(dataset, told["rank"], seed, restarts=plan.restarts, model=model.model)
+        specs = [
+            replace(spec, seconds=60.0 * plan.minutes) if spec.algorithm in EXPLORERS else spec
+            for spec in recommended.specs
+        ]
         with closing(JobRunner(store)) as runner:
-            run_ids = runner.start(dataset, recommended.specs)
+            run_ids = runner.start(dataset, specs)
             runner.wait(run_ids, PATIENCE)
             clock.append(time.perf_counter())
             found = runner.wait_analysis(run_ids, *STAGES, timeout=PATIENCE)

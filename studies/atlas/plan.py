@@ -53,7 +53,7 @@ class AtlasStudy(Study):
         ]
 
     def _task(self, source: Source, of_rank: str, seed: int) -> Task:
-        name = digest([asdict(source), asdict(self.plan) | {"seeds": None}])
+        name = digest([asdict(source), _deciding(self.plan)])
         return Task(
             (source.key, of_rank, seed),
             f"atlas/{source.key}-{of_rank}-{seed}-{name}.json",
@@ -101,6 +101,11 @@ class AtlasStudy(Study):
             notes=tuple(self._there()[1]),
             settings=asdict(self.plan) | {"cells": told},
         )
+
+
+def _deciding(plan: AtlasPlan) -> dict[str, Any]:
+    """What decides the numbers of a cell: not how many seeds there are, nor the time it takes."""
+    return {key: v for key, v in asdict(plan).items() if key != "minutes"} | {"seeds": None}
 
 
 def _name(of: tuple[str, str, int]) -> str:

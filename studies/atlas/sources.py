@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.load import inspect_file, load_file
 from bnmf_core.data.samples import load_sample
+from bnmf_core.runs.examples import Example
 from studies.words import declared, words
 
 
@@ -65,6 +67,11 @@ class Source:
             )
         path = Path(str(data)) / self.file
         return load_file(path, reading=inspect_file(path, chosen=dict(self.chosen)))
+
+    def example(self, data: Path | None, rank: int) -> Example:
+        """The data set as one that a click analyses; a sample shares its finished analysis."""
+        load = partial(self.load, data)
+        return Example(self.sample or self.key, self.label, "", "", load, rank)
 
 
 def _of_scikit_learn(name: str, label: str) -> Dataset:

@@ -1,0 +1,23 @@
+"""Atlas: published data sets, analysed with nothing set by hand."""
+
+import streamlit as st
+
+from pages.atlas_parts import one, whole
+from pages.frame import guard, link
+from pages.parts import starting
+from studies.atlas.findings import by_data
+from studies.atlas.sources import SOURCES
+from studies.result import full
+
+guard.enter("atlas")
+starting.open_started()
+study = full("atlas")
+measured = {} if study is None else by_data(study)
+names = {key: SOURCES[key].label for key in [*measured, *(SOURCES.keys() - measured.keys())]}
+link.one_of("problem", names)
+chosen = st.selectbox("Data", names, key=link.key("problem"), format_func=names.get)
+link.share("problem")
+one.ask(SOURCES[chosen], measured.get(chosen, []))
+if study is not None:
+    whole.show(study, measured, chosen)
+    one.show(SOURCES[chosen], measured.get(chosen, []))

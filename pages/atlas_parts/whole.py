@@ -1,0 +1,32 @@
+"""All data sets of the atlas beside each other."""
+
+from typing import Any
+
+import pandas as pd
+
+from bnmf_core.figures.atlas import restarts_elsewhere
+from pages.frame import link, view
+from studies.atlas import findings
+from studies.atlas.sources import SOURCES
+from studies.result import StudyResult
+
+
+def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: str) -> None:
+    """How many restarts of each data set end elsewhere, at the recommended rank."""
+    shares = {SOURCES[key].label: told[0][1]["elsewhere"] for key, told in measured.items()}
+    shares = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
+    table = findings.tables(study)[0]
+    keys = {SOURCES[key].label: key for key in measured}
+
+    def choose(points: list[dict[str, Any]]) -> None:
+        link.put("problem", keys[points[0]["y"]])
+
+    view.chart(
+        restarts_elsewhere(list(shares), list(shares.values()), SOURCES[chosen].label),
+        findings.answer(study),
+        name="atlas",
+        origin="python -m studies atlas",
+        table=pd.DataFrame(table["rows"], columns=list(table["columns"])),
+        select=("points",),
+        on_select=choose,
+    )

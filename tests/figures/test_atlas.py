@@ -1,0 +1,15 @@
+"""Data sets beside each other: a bar as long as its share, one of them brought forward."""
+
+import numpy as np
+
+from bnmf_core.figures.atlas import CHOSEN, restarts_elsewhere
+
+
+def test_bars_are_percent_from_above_and_names_are_shown_as_they_are():
+    figure = restarts_elsewhere(["Wines", "<b>"], [0.98, 0.0], "<b>")
+    [bars] = figure.data
+    np.testing.assert_allclose(bars.x, [98.0, 0.0])
+    assert list(bars.y) == ["Wines", "&lt;b&gt;"] and bars.orientation == "h"
+    assert [color == CHOSEN for color in bars.marker.color] == [False, True]
+    assert figure.layout.yaxis.autorange == "reversed"
+    assert figure.layout.height < restarts_elsewhere(["a", "b", "c"], [0, 0, 0]).layout.height

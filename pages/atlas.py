@@ -15,9 +15,11 @@ study = full("atlas")
 measured = {} if study is None else by_data(study)
 names = {key: SOURCES[key].label for key in [*measured, *(SOURCES.keys() - measured.keys())]}
 link.one_of("problem", names)
-chosen = st.selectbox("Data", names, key=link.key("problem"), format_func=names.get)
+choice, way = st.columns(2, vertical_alignment="bottom")
+chosen = choice.selectbox("Data", names, key=link.key("problem"), format_func=names.get)
 link.share("problem")
-one.ask(SOURCES[chosen], measured.get(chosen, []))
+with way:
+    one.ask(SOURCES[chosen], measured.get(chosen, []))
 if study is not None:
     whole.show(study, measured, chosen)
     one.show(SOURCES[chosen], measured.get(chosen, []))

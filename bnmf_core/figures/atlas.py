@@ -9,7 +9,7 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LETTER, MUTED, layout, rounded, safe
 
 # Pixels of a data set, of the axis and title, and of the longest name.
-ROW, AROUND, NAME = 21, 110, 200
+ROW, AROUND, NAME = 18, 110, 200
 CHOSEN = "#9B1D5A"
 
 

@@ -19,8 +19,6 @@ FOLDER = Path(os.environ["BNMF_DATA"]) if os.environ.get("BNMF_DATA") else None
 
 def ask(source: Source, told: list[Told]) -> None:
     """Buttons that open a finished analysis, or start one; or where the data are."""
-    said = [source.field, f"published: {source.reference}" if source.reference else ""]
-    st.caption(plain("; ".join(filter(None, said))))
     if not source.present(FOLDER):
         st.caption(plain(f"{source.file} does not come with this program. If you have it:"))
         link.to("data")
@@ -42,12 +40,11 @@ def ask(source: Source, told: list[Told]) -> None:
 
 
 def show(source: Source, told: list[Told]) -> None:
-    """The verdicts and pictures of its analyses."""
+    """The pictures of its analyses, each with its verdicts, and what is published."""
     for of_rank, cell in told:
         st.header(plain(f"{source.label}: {cell['rank']} components, {of_rank}"), anchor=False)
         table = verdicts_of([(of_rank, cell)])
-        rows = pd.DataFrame(table["rows"], columns=list(table["columns"])).iloc[:, 1:]
-        view.table(rows, f"Verdicts with {cell['rank']} components")
+        rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
         for drawn, picture in cell["pictures"].items():
             view.chart(
                 go.Figure(picture["figure"]),
@@ -56,3 +53,9 @@ def show(source: Source, told: list[Told]) -> None:
                 origin="python -m studies atlas",
                 table=rows,
             )
+        for title, verdict in cell["verdicts"].items():
+            words = f"**{plain(title)}: {plain(verdict['word'])}.** {plain(verdict['said'])}"
+            st.markdown(f"- {words}")
+    said = [source.field, source.reference and f"published: {source.reference}"]
+    said += [cell["data_said"] for _, cell in told[:1]]
+    st.caption(plain(". ".join(one.rstrip(".") for one in said if one)))

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,17 @@ from scipy.sparse.linalg import norm as sparse_norm
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import peers
-from benchmarks.harness import Unavailable
 from bnmf_core.compare.distances import DISTANCES, pairwise
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.lazy import lazy
 from bnmf_core.numerics.threads import one_blas_thread
 from studies.atlas.sources import SOURCES
 from studies.runner import Cell
 from studies.words import declared, words
+
+# Other programs in environments of their own; the installed app has none.
+peers = lazy("benchmarks.peers")
 
 TABLES = words("practice", "plan")
 
@@ -49,10 +51,15 @@ class Practice:
     replicates: int = 0
     peer: str = ""
 
-    def suits(self, dataset: Dataset, field: str) -> bool:
-        """Whether the program is made for such data, and these are not too large."""
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What decides the numbers: not the words on it."""
+        return {name: v for name, v in asdict(self).items() if name not in ("label", "rule")}
+
+    def can_take(self, dataset: Dataset) -> bool:
+        """Whether nothing is missing in the data, and they are not too large."""
         small = dataset.D * dataset.N <= self.entries and dataset.N <= self.observations
-        return dataset.mask is None and small and (not self.fields or field in self.fields)
+        return dataset.mask is None and small
 
 
 PRACTICES: dict[str, Practice] = declared(Practice, TABLES["practices"])
@@ -64,11 +71,11 @@ def measured(key: str, practice: str, rank: int, plan: PracticePlan, data: Path 
     ``left_out`` says why there is nothing, and is "" otherwise.
     """
     dataset, chosen, began = SOURCES[key].load(data), PRACTICES[practice], time.perf_counter()
-    if not chosen.suits(dataset, SOURCES[key].field):
+    if not chosen.can_take(dataset):
         return {"left_out": "unsuited"}
     try:
         found = _proposals(dataset, chosen, plan) if chosen.peer else _starts(dataset.X, rank, plan)
-    except Unavailable as error:
+    except peers.Unavailable as error:
         return {"left_out": str(error)}
     return {"left_out": "", **found, "seconds": time.perf_counter() - began}
 

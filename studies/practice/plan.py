@@ -53,19 +53,18 @@ class PracticeStudy(Study):
         require(min(plan.starts, plan.runs) >= 2 <= plan.last_rank, WORDS["refused"])
         there, notes = at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
         tasks = []
-        for practice in self.asked("practices"):
+        for key in self.asked("practices"):
+            practice = PRACTICES[key]
             for source in there:
-                rank = numbers.get(source.key)
+                rank, fields = numbers.get(source.key), practice.fields
                 # One component is the same from every start.
-                if rank and (rank > 1 or PRACTICES[practice].peer):
-                    decides = [asdict(source), asdict(PRACTICES[practice]), asdict(plan), rank]
-                    tasks += [
-                        Task(
-                            (source.key, practice, rank),
-                            f"practice/{source.key}-{practice}-{digest(decides)}.json",
-                            f"{PRACTICES[practice].label}, {source.label}",
-                        )
-                    ]
+                if not rank or (rank == 1 and not practice.peer):
+                    continue
+                if not fields or source.field in fields:
+                    decides = [asdict(source), practice.decides, asdict(plan), rank]
+                    place = f"practice/{source.key}-{key}-{digest(decides)}.json"
+                    words = f"{practice.label}, {source.label}"
+                    tasks.append(Task((source.key, key, rank), place, words))
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:

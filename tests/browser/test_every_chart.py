@@ -82,12 +82,12 @@ PAGES += [("lessons", f"lesson={key}&step={step}") for key in LESSONS for step i
 # Pages that have something to draw of these data.
 WITH_CHARTS = {
     *("components", "downstream", "quality", "coverage", "sessions", "traces"),
-    *("scoreboard", "mixture", "discrepancy", "study", "starts", "overview", "samples"),
+    *("scoreboard", "mixture", "discrepancy", "study", "starts", "overview", "samples", "atlas"),
 }
 # Pages whose first chart is whole on the first screen.
 WHOLE = {
     *("overview", "components", "samples", "downstream", "quality", "coverage"),
-    *("traces", "mixture", "discrepancy", "sessions"),
+    *("traces", "mixture", "discrepancy", "sessions", "atlas"),
 }
 FIRST = """() => {
     const charts = [...document.querySelectorAll(".js-plotly-plot")];

@@ -35,14 +35,22 @@ def test_starts_are_compared_as_by_hand():
     assert told["unconverged"] == sum(nmf.n_iter_ == 200 for nmf in made[:4])
 
 
-def test_data_that_a_program_is_not_made_for_are_left_out():
-    assert measure.measured("wine", "sigprofiler", 3, PLAN, None) == {"left_out": "unsuited"}
+def test_data_that_a_program_cannot_take_are_left_out(monkeypatch):
     X = np.ones((4, 5))
     X[0, 0] = np.nan
     nimfa = measure.PRACTICES["nimfa"]
-    assert not nimfa.suits(Dataset.from_array(X), "text")
-    assert nimfa.suits(Dataset.from_array(np.ones((4, 2000))), "text")
-    assert not nimfa.suits(Dataset.from_array(np.ones((4, 2001))), "text")
+    assert not nimfa.can_take(Dataset.from_array(X))
+    assert nimfa.can_take(Dataset.from_array(np.ones((4, 2000))))
+    assert not nimfa.can_take(Dataset.from_array(np.ones((4, 2001))))
+    assert measure.measured("newsgroups", "nimfa", 4, PLAN, None) == {"left_out": "unsuited"}
+
+
+def test_a_program_is_asked_of_the_data_that_it_is_made_for():
+    asked = {}
+    for [task] in PracticeStudy(PLAN).batches():
+        asked.setdefault(task.of[1], set()).add(task.of[0])
+    assert asked["sigprofiler"] <= {"breast_genomes"} and "wine" in asked["nimfa"]
+    assert {"leukemia", "newsgroups"} == asked["cnmf"]
 
 
 class Answers:

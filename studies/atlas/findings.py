@@ -30,22 +30,26 @@ def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
 
 
 def by_data(study: StudyResult) -> dict[str, list[Told]]:
-    """Data set → kind of rank and cell of the first seed; one where both ranks are the same."""
+    """Data set → kind of rank and cell of the first seed; one where both ranks are the same.
+
+    The recommended number comes first.
+    """
     found: dict[str, list[Told]] = {}
-    for (key, of_rank, seed), cell in cells(study).items():
+    for (key, of_rank, seed), cell in sorted(cells(study).items(), key=_recommended_first):
         told = found.setdefault(key, [])
         if seed == 0 and all(cell["rank"] != before["rank"] for _, before in told):
             told.append((of_rank, cell))
     return {key: told for key, told in found.items() if told}
 
 
+def _recommended_first(entry: tuple[Of, dict[str, Any]]) -> tuple[int, bool]:
+    key, of_rank, _ = entry[0]
+    return list(SOURCES).index(key), of_rank != RECOMMENDED
+
+
 def answer(study: StudyResult) -> str:
     """How many data sets have several explanations, and how many verdicts are open."""
-    first = [
-        cell
-        for (_, of_rank, seed), cell in cells(study).items()
-        if seed == 0 and of_rank == RECOMMENDED
-    ]
+    first = [told[0][1] for told in by_data(study).values()]
     grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
     return WORDS["answer"].format(
         data=len(first),

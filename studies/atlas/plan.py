@@ -26,15 +26,20 @@ NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "
 class AtlasStudy(Study):
     """Every data set; ``problems``: keys of ``SOURCES``, none: all. ``data``: the public ones.
 
+    kinds : the recommended number of components, the published one, or both.
     sessions : a folder for the analyses themselves, which changes no number.
     """
 
     plan: AtlasPlan = field(default_factory=lambda: AtlasPlan(**TABLES["plan"]))
     problems: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     data: Path | None = None
     sessions: Path | None = None
     title = "the atlas"
-    tables: ClassVar = {"problems": ("data set", SOURCES)}
+    tables: ClassVar = {
+        "problems": ("data set", SOURCES),
+        "kinds": ("kind of number of components", KINDS),
+    }
 
     def _there(self) -> tuple[list[Source], list[str]]:
         return at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
@@ -46,11 +51,16 @@ class AtlasStudy(Study):
         require(fine, WORDS["refused"])
         there, notes = self._there()
         require(there, " ".join(notes))
-        return [
-            [self._task(source, of_rank, seed) for of_rank in KINDS[: 1 + bool(source.rank)]]
+        every = [
+            [
+                self._task(source, of_rank, seed)
+                for of_rank in self.asked("kinds")
+                if of_rank == RECOMMENDED or source.rank
+            ]
             for seed in range(plan.seeds)
             for source in there
         ]
+        return [batch for batch in every if batch]
 
     def _task(self, source: Source, of_rank: str, seed: int) -> Task:
         name = digest([asdict(source), _deciding(self.plan)])

@@ -143,8 +143,7 @@ def compute(
 
 def best(comparison: Comparison) -> int:
     """The most typical member of the mode with the most posterior mass, else of the first one."""
-    threshold = structure.suggested_threshold(comparison, METRIC)
-    modes = structure.modes_at(comparison, METRIC, threshold)
+    modes = structure.modes_at(comparison, METRIC)
     heaviest = most_probable(evidence.STAGE.of(comparison).of_modes(modes.labels))
     return int(modes.representative[heaviest])
 

@@ -202,8 +202,13 @@ def finest_threshold(comparison: Comparison, metric: str) -> float:
     return comparison.resolution if DISTANCES[metric].unit == "°" else 0.0
 
 
-def modes_at(comparison: Comparison, metric: str, threshold: float) -> modes.Modes:
-    """The modes of a comparison whose structure is stored; every run counts the same."""
+def modes_at(comparison: Comparison, metric: str, threshold: float | None = None) -> modes.Modes:
+    """The modes of a comparison whose structure is stored; every run counts the same.
+
+    ``threshold`` : in the distance's unit; None: the suggested one.
+    """
+    if threshold is None:
+        threshold = suggested_threshold(comparison, metric)
     matrix = distances.STAGE.of(comparison).matrix(metric)
     return _modes(comparison, matrix, threshold, np.asarray(STAGE.of(comparison).linkage(metric)))
 

@@ -146,8 +146,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         compute(comparison, wanted, output, interrupted)
         if interrupted.is_set():
             return "cancelled"
-    threshold = structure.suggested_threshold(comparison, METRIC)
-    modes = structure.modes_at(comparison, METRIC, threshold)
+    modes = structure.modes_at(comparison, METRIC)
     answer = Answer(comparison, METRIC, modes, named=Named.on(dataset))
     findings = answer.findings
     written = _written(options, answer)
@@ -170,7 +169,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "rank_said": said_of_rank,
         "sample_said": sample_said(dataset),
         "runs": run_ids,
-        "threshold": threshold,
+        "threshold": modes.threshold,
         "modes": modes_told(answer),
         "components": plain_rows(components.assign(component=components["component"] + 1)),
         "spreads": None if turned is None else _spreads(turned, answer),

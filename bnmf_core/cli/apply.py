@@ -45,10 +45,7 @@ def apply(options: argparse.Namespace, output: Output) -> None:
         raise SettingsError("These runs are of tiles; runs of parts can be applied.")
     new = arguments.dataset(options, store, output)
     compute(comparison, ["structure"], output)
-    threshold = options.threshold
-    if threshold is None:
-        threshold = structure.suggested_threshold(comparison, distance.key)
-    modes = structure.modes_at(comparison, distance.key, threshold)
+    modes = structure.modes_at(comparison, distance.key, options.threshold)
     if not 1 <= options.mode <= modes.count:
         raise SettingsError(f"--mode was {options.mode}; there are modes 1 to {modes.count}.")
     first, chosen = modes.representative[0], modes.representative[options.mode - 1]

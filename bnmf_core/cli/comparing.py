@@ -70,11 +70,8 @@ def compare(options: argparse.Namespace, output: Output) -> str:
             running.compute(comparison, wanted, output, interrupted, cluster)
         if interrupted.is_set():
             return "cancelled"
-    threshold = options.threshold
-    if threshold is None:
-        threshold = structure.suggested_threshold(comparison, distance.key)
-    modes = structure.modes_at(comparison, distance.key, threshold)
-    radius = threshold if options.radius is None else options.radius
+    modes = structure.modes_at(comparison, distance.key, options.threshold)
+    radius = modes.threshold if options.radius is None else options.radius
     show(Board(comparison, distance.key, modes, radius), output)
     return "complete"
 

@@ -198,10 +198,8 @@ def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
     key, members = options.distance, found.members
     matrix = np.asarray(distances.STAGE.of(found).matrix(key))
     within = structure.STAGE.of(found)
-    suggested = options.threshold is None
-    threshold = structure.suggested_threshold(found, key) if suggested else options.threshold
-    modes = structure.modes_at(found, key, threshold)
-    radii: list[float] = options.radius or [threshold]
+    modes = structure.modes_at(found, key, options.threshold)
+    radii: list[float] = options.radius or [modes.threshold]
     spread = within.spread(key).set_index("run")
     largest, mean = spread["largest"].to_dict(), spread["mean"].to_dict()
     curve = within.coverage(key)
@@ -235,8 +233,8 @@ def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
         },
         "rank": found.rank,
         "members": len(members),
-        "threshold": threshold,
-        "threshold_suggested": suggested,
+        "threshold": modes.threshold,
+        "threshold_suggested": options.threshold is None,
         "mode_count": modes.count,
         "modes": modes_told(answer),
         "sentences": [

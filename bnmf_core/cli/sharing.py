@@ -83,10 +83,7 @@ def _write(
         if not structure.STAGE.ready(comparison):
             raise
         output.note(f"{error} What has not been computed is left out.")
-    threshold = options.threshold
-    if threshold is None:
-        threshold = structure.suggested_threshold(comparison, metric)
-    modes = structure.modes_at(comparison, metric, threshold)
+    modes = structure.modes_at(comparison, metric, options.threshold)
     output.damaged(health.of_names(store, comparison.runs[0].dataset))
     named = Named.on(comparison.dataset, store.notes.of(comparison.runs[0].dataset))
     answer = Answer(comparison, metric, modes, named=named)

@@ -53,5 +53,4 @@ def _beside(comparison: Comparison, other: Comparison, gaussian: bool) -> list[F
 
 
 def _modes(comparison: Comparison) -> int:
-    threshold = structure.suggested_threshold(comparison, METRIC)
-    return structure.modes_at(comparison, METRIC, threshold).count
+    return structure.modes_at(comparison, METRIC).count

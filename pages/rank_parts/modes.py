@@ -32,8 +32,6 @@ def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) ->
     threshold = (
         link.get("threshold") if {r.id for r in runs} == set(link.get("runs") or ()) else None
     )
-    if threshold is None:
-        threshold = structure.suggested_threshold(analysis, metric)
     found = structure.modes_at(analysis, metric, threshold)
     rows = found.representative[:MOST]
     names = ", ".join(run_label(run) for run in runs)

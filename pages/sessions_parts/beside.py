@@ -61,8 +61,7 @@ def _unfolded(look: Lens) -> None:
 def _lens(analysis: Comparison, metric: str) -> Lens:
     """The other analysis, under the same distance where it suits, at its suggested threshold."""
     metric = metric if metric in analysis.metrics else next(iter(analysis.metrics))
-    threshold = structure.suggested_threshold(analysis, metric)
-    modes = structure.modes_at(analysis, metric, threshold)
+    modes = structure.modes_at(analysis, metric)
     everything = np.ones(len(analysis.members), dtype=bool)
     notes = Named.on(analysis.dataset, store().notes.of(analysis.runs[0].dataset))
     return Lens(analysis, metric, modes, everything, "", numbered([], modes.count), notes=notes)

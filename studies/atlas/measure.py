@@ -95,8 +95,7 @@ def measured(
             runner.wait(run_ids, PATIENCE)
             clock.append(time.perf_counter())
             found = runner.wait_analysis(run_ids, *STAGES, timeout=PATIENCE)
-            threshold = structure.suggested_threshold(found, METRIC)
-            answer = Answer(found, METRIC, structure.modes_at(found, METRIC, threshold))
+            answer = Answer(found, METRIC, structure.modes_at(found, METRIC))
             told |= _said(answer, source.conclusion)
             clock.append(time.perf_counter())
             if sessions is not None:

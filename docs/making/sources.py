@@ -99,7 +99,7 @@ def _studies(found: dict[str, str]) -> str:
         [
             "# Studies",
             "The experiments of the papers, made again on this engine and put beside the published "
-            "numbers, and a study of counts: what comes out, what does not, and why. "
+            "numbers, counts, published data, and common practice: what comes out, and why. "
             "`python -m studies NAME` makes one again; the numbers come with the program.",
             listed(links),
         ]

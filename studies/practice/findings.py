@@ -53,11 +53,14 @@ def sentences(study: StudyResult) -> list[str]:
                     label=label,
                     data=len(found),
                     other=sum(len(set(cell["ranks"])) > 1 for cell in found.values()),
-                    turned=sum(map(_turned, found.values())),
                     published=sum(found[key]["ranks"][0] == SOURCES[key].rank for key in known),
                     known=len(known),
                 )
             )
+            angles = [max(one) for one in map(_angles, found.values()) if one]
+            if angles:
+                turned = sum(angle > SAME_MODE for angle in angles)
+                said[-1] += " " + WORDS["turned"].format(turned=turned, same=len(angles))
         missing: dict[str, list[str]] = {}
         for key in every.keys() - found.keys():
             missing.setdefault(every[key]["left_out"], []).append(SOURCES[key].label)
@@ -67,8 +70,8 @@ def sentences(study: StudyResult) -> list[str]:
     return said
 
 
-def _turned(cell: dict[str, Any]) -> bool:
-    return any(angle is not None and angle > SAME_MODE for angle in cell["turned"])
+def _angles(cell: dict[str, Any]) -> list[float]:
+    return [angle for angle in cell["turned"] if angle is not None]
 
 
 def tables(study: StudyResult) -> list[Table]:
@@ -120,7 +123,7 @@ def _proposals(found: dict[str, Cells]) -> Table:
 def _told(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return NONE
-    angles = [angle for angle in cell["turned"] if angle is not None]
+    angles = _angles(cell)
     turned = f" (up to {max(angles):.0f}° apart)" if angles else ""
     return ", then ".join(map(str, cell["ranks"])) + turned
 

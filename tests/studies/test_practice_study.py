@@ -98,8 +98,9 @@ def test_proposals_are_told_with_their_number_and_how_far_components_are_apart(m
     found = study.result(cells)
     said = findings.sentences(found)
     assert said[0].startswith(
-        "nimfa proposes another number the second time on 1 of 2 data sets, and other components "
-        "of the same number on 1; its number is the published one on 1 of 2"
+        "nimfa proposes another number the second time on 1 of 2 data sets. Its number is the "
+        "published one on 1 of 2. Where it proposes the same number again, its components are "
+        "others on 1 of 1."
     )
     assert said[1] == "nimfa could not be run on Handwritten digits: it is not there"
     proposals = findings.tables(found)[-2]["rows"]

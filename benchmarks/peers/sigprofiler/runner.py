@@ -27,9 +27,17 @@ def proposed(X, features, ranks, replicates, **_):
             make_decomposition_plots=False,
             stop_after_extraction=True,
         )
-        [place] = Path(folder, "out").glob("*/Suggested_Solution/*De-Novo*/Signatures/*.txt")
-        A = pd.read_csv(place, sep="\t", index_col=0).loc[features].to_numpy()
-        return A.shape[1], A
+        [stats] = Path(folder, "out").glob("*/All_solutions_stat.csv")
+        # Its suggestion is marked by an asterisk.
+        [rank] = [
+            int(one.rstrip("*"))
+            for one in pd.read_csv(stats).iloc[:, 0].astype(str)
+            if one.endswith("*")
+        ]
+        [place] = stats.parent.glob(
+            f"All_Solutions/*_{rank}_Signatures/Signatures/*_Signatures.txt"
+        )
+        return rank, pd.read_csv(place, sep="\t", index_col=0).loc[features].to_numpy()
 
 
 def main():

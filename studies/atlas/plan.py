@@ -63,7 +63,7 @@ class AtlasStudy(Study):
         return [batch for batch in every if batch]
 
     def _task(self, source: Source, of_rank: str, seed: int) -> Task:
-        name = digest([asdict(source), _deciding(self.plan)])
+        name = digest([source.decides, _deciding(self.plan)])
         return Task(
             (source.key, of_rank, seed),
             f"atlas/{source.key}-{of_rank}-{seed}-{name}.json",

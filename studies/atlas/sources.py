@@ -1,7 +1,7 @@
 """The data sets of the atlas: where each lies, how it is read, and what is published of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,12 @@ class Source:
     rank: int | None = None
     reference: str = ""
     conclusion: str = ""
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What decides the numbers: not the words on it."""
+        words = ("label", "field", "licence", "reference")
+        return {name: value for name, value in asdict(self).items() if name not in words}
 
     def present(self, data: Path | None) -> bool:
         """Whether it can be had with this folder of public data."""

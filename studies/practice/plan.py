@@ -61,7 +61,7 @@ class PracticeStudy(Study):
                 if not rank or (rank == 1 and not practice.peer):
                     continue
                 if not fields or source.field in fields:
-                    decides = [asdict(source), practice.decides, asdict(plan), rank]
+                    decides = [source.decides, practice.decides, asdict(plan), rank]
                     place = f"practice/{source.key}-{key}-{digest(decides)}.json"
                     words = f"{practice.label}, {source.label}"
                     tasks.append(Task((source.key, key, rank), place, words))

@@ -106,6 +106,10 @@ class Study(ABC):
         """The cells that a result holds, by what they are of, where they can be told from it."""
         return {}
 
+    def keeps(self, cell: Cell) -> bool:
+        """Whether a cell is stored; one that is not is measured again the next time."""
+        return True
+
     @property
     def key(self) -> str:
         """What the study is called: changes with everything that decides its numbers."""
@@ -193,7 +197,7 @@ class Study(ABC):
             cell = stored(place)
             if cell is None:
                 cell = self.measure(task, before, cancel)
-                if place is not None:
+                if place is not None and self.keeps(cell):
                     write_json(place, cell)
             before[task.of] = cell
             yield task, cell

@@ -8,7 +8,7 @@ from bnmf_core.core.names import listed, percent
 from studies.atlas import findings as atlas
 from studies.atlas.measure import RECOMMENDED
 from studies.atlas.sources import SOURCES
-from studies.practice.measure import PRACTICES
+from studies.practice.measure import PRACTICES, UNSUITED
 from studies.practice.plan import WORDS
 from studies.result import StudyResult, full
 from studies.words import of
@@ -16,7 +16,6 @@ from studies.words import of
 Table = dict[str, Any]
 Cells = dict[str, dict[str, Any]]
 NONE = "—"
-UNSUITED = "unsuited"
 
 
 def cells(study: StudyResult) -> dict[str, Cells]:

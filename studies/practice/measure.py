@@ -26,6 +26,8 @@ from studies.words import declared, words
 peers = lazy("benchmarks.peers")
 
 TABLES = words("practice", "plan")
+# Why nothing was asked: data that a program cannot take.
+UNSUITED = "unsuited"
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def measured(key: str, practice: str, rank: int, plan: PracticePlan, data: Path 
     """
     dataset, chosen, began = SOURCES[key].load(data), PRACTICES[practice], time.perf_counter()
     if not chosen.can_take(dataset):
-        return {"left_out": "unsuited"}
+        return {"left_out": UNSUITED}
     try:
         found = _proposals(dataset, chosen, plan) if chosen.peer else _starts(dataset.X, rank, plan)
     except peers.Unavailable as error:

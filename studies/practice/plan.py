@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from studies.atlas import findings as atlas
 from studies.atlas.measure import RECOMMENDED
 from studies.atlas.sources import SOURCES
-from studies.practice.measure import PRACTICES, TABLES, PracticePlan, measured
+from studies.practice.measure import PRACTICES, TABLES, UNSUITED, PracticePlan, measured
 from studies.result import StudyResult, full, values_of
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, require
 from studies.words import words
@@ -73,8 +73,12 @@ class PracticeStudy(Study):
 
     def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
         """The cells that were measured of the same data under the same plan."""
-        cells = kept.settings["cells"]
+        cells = {place: cell for place, cell in kept.settings["cells"].items() if self.keeps(cell)}
         return {task.of: cells[task.place] for [task] in self.batches() if task.place in cells}
+
+    def keeps(self, cell: Cell) -> bool:
+        """Not that a program could not be run, which may be otherwise the next time."""
+        return cell["left_out"] in ("", UNSUITED)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """``settings`` hold every cell, and what each is of."""

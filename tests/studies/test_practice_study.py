@@ -114,3 +114,18 @@ def test_what_was_measured_is_taken_from_the_result(tmp_path):
         ("wine", "scikit_learn", 3): kept.settings["cells"][next(iter(kept.settings["cells"]))]
     }
     assert PracticeStudy(SHORT.plan, ("wine",), ("scikit_learn",)).cells_in(kept) == {}
+
+
+def test_a_program_that_could_not_be_run_is_asked_again(tmp_path, monkeypatch):
+    asked = []
+
+    def absent(*_):
+        asked.append(1)
+        raise Unavailable("it is not there")
+
+    monkeypatch.setattr(peers, "opened", absent)
+    study = PracticeStudy(PLAN, ("wine",), ("nimfa",))
+    for _ in range(2):
+        found = study.make(tmp_path)
+        assert findings.sentences(found) == ["nimfa could not be run on Wines: it is not there"]
+    assert len(asked) == 2 and study.cells_in(found) == {}

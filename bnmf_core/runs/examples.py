@@ -107,7 +107,7 @@ EXAMPLES: dict[str, Example] = {
             "How sure can I be of each mutational signature?",
             "Counts of 96 kinds of mutations, and four signatures.",
             lambda: load_sample("signatures"),
-            4,
+            SAMPLES["signatures"].suggested_rank,
         ),
     )
 }

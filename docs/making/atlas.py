@@ -17,7 +17,7 @@ ABOUT = (
     "Published data sets through the automatic analysis, with nothing set by hand: how many "
     "factorizations explain each of them as well as the best, and what depends on the choice. "
     "[The study](../atlas-study.md) has the protocol, all tables, and how often another seed says "
-    "something else."
+    "something else. [Common practice](../practice-study.md) tells what other programs report."
 )
 
 

@@ -11,7 +11,7 @@ from bnmf_core.numerics.matrix import is_sparse, stored
 # Classes that are counted one by one.
 MOST_CLASSES = 12
 # A feature with more than this part of the sum of squares, of at least so many, dominates the fit.
-MOST_OF_ALL, FEW = 0.5, 3
+MOST_OF_ALL, NEARLY_ALL, FEW = 0.5, 0.9, 3
 
 
 def described(dataset: Dataset) -> list[str]:
@@ -94,9 +94,10 @@ def dominant_feature(dataset: Dataset) -> str:
     part = squares.max() / max(squares.sum(), np.finfo(float).tiny)
     if dataset.D < FEW or part <= MOST_OF_ALL:
         return ""
+    seen = "hardly sees the other features" if part > NEARLY_ALL else "heeds it most"
     return (
         f"“{dataset.features[int(squares.argmax())]}” makes {percent(part)} of the sum of squares: "
-        "the fit hardly sees the other features. If they matter alike, rescale the features first."
+        f"the fit {seen}. If features matter alike, rescale them first."
     )
 
 

@@ -161,7 +161,7 @@ def _of_outstanding(dataset: Dataset) -> str:
 def _no_counts(dataset: Dataset, largest: float) -> str:
     """Why numbers are no counts, nor made of any, whatever they look like; "" where they may be."""
     if largest == 1.0 and only_yes_and_no(stored(dataset.X)):
-        return "Every entry is 0 or 1."
+        return f"Every {'observed ' * (dataset.mask is not None)}entry is 0 or 1."
     if dataset.image_shape or dataset.map_shape:
         return "The entries are values of pixels, which are no counts."
     if dataset.whole_numbers and dataset.unit and Kind.COUNTS not in dataset.unit.lower():

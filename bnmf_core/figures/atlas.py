@@ -6,40 +6,62 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import LETTER, MUTED, layout, rounded, safe
+from bnmf_core.figures.style import LETTER, MUTED, layout, safe
 
 # Pixels of a data set, of the axis and title, and of the longest name.
-ROW, AROUND, NAME = 18, 110, 200
-CHOSEN = "#9B1D5A"
+ROW, AROUND, NAME = 18, 130, 200
+CHOSEN, RAIL, DOT = "#9B1D5A", "#ECEFF2", "#0072B2"
 
 
 def restarts_elsewhere(
-    labels: Sequence[str], shares: Sequence[float], chosen: str = ""
+    labels: Sequence[str],
+    shares: Sequence[float],
+    published: Sequence[float | None],
+    chosen: str = "",
 ) -> go.Figure:
-    """A bar for each data set, from above in the order given.
+    """A bar for each data set, from above in the order given, on a rail of all restarts.
 
     Parameters
     ----------
-    labels : of the data sets. shares : of their converged restarts, 0 to 1, that end in another
-        mode than the best. chosen : the label of the bar that is brought forward.
+    labels : of the data sets. shares : of their converged restarts, 0 to 1, that miss the most
+        probable mode. published : the same at the published number of components, a dot; None
+        where there is none. chosen : the label of the bar that is brought forward.
     """
     names = [safe(label) for label in labels]
     figure = Sketch()
-    figure.add(
-        "bar",
-        orientation="h",
-        x=rounded(100.0 * np.asarray(shares, dtype=float), "%"),
-        y=names,
-        marker={"color": [CHOSEN if label == chosen else MUTED for label in labels]},
-        hovertemplate="%{y}: %{x:.3g} %<extra></extra>",
-        showlegend=False,
+    parts = 100.0 * np.asarray(shares, dtype=float)
+    colors = [CHOSEN if label == chosen else MUTED for label in labels]
+    for x, color, hover in (
+        (parts, colors, "%{y}: %{x:.3g} %<extra></extra>"),
+        (100.0 - parts, RAIL, "%{y}: %{customdata:.3g} %<extra></extra>"),
+    ):
+        figure.add(
+            "bar",
+            orientation="h",
+            x=x,
+            y=names,
+            customdata=parts,
+            marker={"color": color},
+            hovertemplate=hover,
+            showlegend=False,
+        )
+    dots = [(100.0 * at, name) for at, name in zip(published, names, strict=True) if at is not None]
+    figure.add_scatter(
+        x=[at for at, _ in dots],
+        y=[name for _, name in dots],
+        mode="markers",
+        name="at the published number of components",
+        marker={"symbol": "diamond", "size": 9, "color": DOT},
+        hovertemplate="%{y}, published number: %{x:.3g} %<extra></extra>",
+        showlegend=True,
     )
-    figure.update_xaxes(title="converged restarts (%)", range=[0, 101])
+    figure.update_xaxes(title="converged restarts (%)", range=[-1, 101])
     figure.update_yaxes(autorange="reversed", showgrid=False)
     room = min(NAME, LETTER * max(map(len, names), default=0))
     return layout(
         figure,
-        "Restarts that end in another mode than the best",
+        "Restarts that miss the most probable mode",
         height=ROW * len(names) + AROUND,
-        margin={"l": int(room) + 20},
+        margin={"l": int(room) + 20, "t": 66},
+        barmode="stack",
     )

@@ -183,6 +183,10 @@ def _probable(
         yield fact("only_one.all" if known else "only_one.unknown", mode=mode)
         yield from under
         return
+    if islands is not None and islands.one_family(labels, comparison.optima):
+        yield fact("one_family_weighed", weighed=weighed)
+        yield from under
+        return
     winner = evidence.winner(labels, 1.0)
     heaviest = table.iloc[mode_table.most_probable(table)]
     yield fact(

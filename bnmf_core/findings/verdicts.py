@@ -95,9 +95,11 @@ def explanations(answer: Answer) -> Verdict:
     kind = "several" if good > 1 else "one_best"
     if good == count and islands and islands.one_family(labels, answer.comparison.optima):
         kind = "one_family"
-    found = fact(f"counted.{kind}", modes=count, good=good)
-    if evidence is None:
-        return verdict("weighing", WAITING, found)
+    best = _first(table["as_good_as_best"])
+    found = fact(f"counted.{kind}", modes=count, good=good, best=best)
+    if kind == "one_family" or evidence is None:
+        family = verdict("one family", LIKELY, found, fact("pieces"))
+        return family if kind == "one_family" else verdict("weighing", WAITING, found)
     weighed = int((table["weighed"] > 0).sum())
     if evidence.problem or weighed < 2:
         return verdict("not weighed", UNCLEAR, found)
@@ -107,12 +109,15 @@ def explanations(answer: Answer) -> Verdict:
     key = "lighter.part" if weighed < count else "lighter.all"
     doubts = list(_doubts(answer, evidence, winner))
     grade = LIKELY if doubts or not evidence.settled else CLEAR
-    if kind == "one_family":  # that paths join them is said by then
-        doubts = [doubt for doubt in doubts if doubt.key != "no_barrier"]
     leads = fact(
         key, modes=together(table, winner), mass=mass_of(table.iloc[winner]), weighed=weighed
     )
     return verdict(grade, grade, found, leads, *doubts[:1])
+
+
+def _first(chosen: pd.Series) -> int:
+    """The number, from 1, of the first mode that is chosen."""
+    return int(np.flatnonzero(chosen)[0]) + 1
 
 
 def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from docs.making.markdown import escaped, listed, table
-from studies.atlas.findings import Told, by_data
+from studies.atlas.findings import Told, by_data, components_said
 from studies.atlas.sources import SOURCES, Source
 from studies.result import full
 
@@ -60,7 +60,7 @@ def _name(key: str, of_rank: str, drawn: str) -> str:
 
 def _analysis(key: str, of_rank: str, cell: dict[str, Any]) -> Iterator[str]:
     D, N = cell["shape"]
-    yield f"## {cell['rank']} components, {of_rank}"
+    yield f"## {components_said(cell)}, {of_rank}"
     yield f"{D:,} features × {N:,} observations. {escaped(cell['model_said'])}"
     if cell.get("rank_said"):
         yield escaped(cell["rank_said"])

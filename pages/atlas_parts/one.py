@@ -10,7 +10,7 @@ import streamlit as st
 from pages.frame import link, view
 from pages.frame.words import plain
 from pages.parts import starting
-from studies.atlas.findings import Told, verdicts_of
+from studies.atlas.findings import Told, components_said, verdicts_of
 from studies.atlas.sources import Source
 
 # A folder of public data, where the server has one.
@@ -37,12 +37,14 @@ def ask(source: Source, told: list[Told]) -> None:
             args=(example, False),
         )
         starting.finished(example)
+    if example.finished:
+        st.caption("The finished analysis is a smaller one, of 20 factorizations of each kind.")
 
 
 def show(source: Source, told: list[Told]) -> None:
     """The pictures of its analyses, each with its verdicts, and what is published."""
     for of_rank, cell in told:
-        st.header(plain(f"{source.label}: {cell['rank']} components, {of_rank}"), anchor=False)
+        st.header(plain(f"{source.label}: {components_said(cell)}, {of_rank}"), anchor=False)
         table = verdicts_of([(of_rank, cell)])
         rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
         for drawn, picture in cell["pictures"].items():
@@ -56,6 +58,8 @@ def show(source: Source, told: list[Told]) -> None:
         for title, verdict in cell["verdicts"].items():
             words = f"**{plain(title)}: {plain(verdict['word'])}.** {plain(verdict['said'])}"
             st.markdown(f"- {words}")
-    said = [source.field, source.reference and f"published: {source.reference}"]
+    if not told:
+        st.info("These data have not been analysed for the atlas yet.")
+    said = [source.field.capitalize(), source.reference and f"Published: {source.reference}"]
     said += [cell["data_said"] for _, cell in told[:1]]
     st.caption(plain(". ".join(one.rstrip(".") for one in said if one)))

@@ -13,8 +13,14 @@ from studies.result import StudyResult
 
 def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: str) -> None:
     """How many restarts of each data set end elsewhere, at the recommended rank."""
-    shares = {SOURCES[key].label: told[0][1]["elsewhere"] for key, told in measured.items()}
-    shares = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
+    order = sorted(measured, key=lambda key: -measured[key][0][1]["elsewhere"])
+    shares = [measured[key][0][1]["elsewhere"] for key in order]
+    at_published = {
+        key: cell["elsewhere"]
+        for key, told in measured.items()
+        for _, cell in told
+        if cell["rank"] == SOURCES[key].rank
+    }
     table = findings.tables(study)[0]
     keys = {SOURCES[key].label: key for key in measured}
 
@@ -22,7 +28,12 @@ def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: s
         link.put("problem", keys[points[0]["y"]])
 
     view.chart(
-        restarts_elsewhere(list(shares), list(shares.values()), SOURCES[chosen].label),
+        restarts_elsewhere(
+            [SOURCES[key].label for key in order],
+            shares,
+            [*map(at_published.get, order)],
+            SOURCES[chosen].label,
+        ),
         findings.answer(study),
         name="atlas",
         origin="python -m studies atlas",

@@ -51,7 +51,9 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     advice = None if study is None else recommend(study)
     advised = advice.rank if advice is not None and advice.grade != OPEN else None
     largest = min(dataset.D, dataset.N)
-    usual = min(advised or last or suggested or USUAL_RANK, largest)
+    # As many components as features explain everything, and say nothing.
+    guess = min(USUAL_RANK, max(1, largest // 2))
+    usual = min(advised or last or suggested or guess, largest)
     told = (
         f"These data were made of {made}."
         if made

@@ -3,7 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from bnmf_core.core.names import percent
+from bnmf_core.core.names import listed, percent
+from bnmf_core.findings.components import AMBIGUOUS, DETERMINED, PROVISIONAL
 from bnmf_core.findings.verdicts import UNCLEAR, WAITING
 from studies.atlas.measure import PUBLISHED, RECOMMENDED
 from studies.atlas.plan import WORDS
@@ -18,6 +19,8 @@ Told = tuple[str, dict[str, Any]]
 First = tuple[str, str, dict[str, Any]]
 UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
+# Of components, in the order of the table.
+STATES = (DETERMINED, PROVISIONAL, AMBIGUOUS)
 
 
 def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
@@ -53,11 +56,25 @@ def answer(study: StudyResult) -> str:
     grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
     return WORDS["answer"].format(
         data=len(first),
-        several=sum(cell["as_good"] > 1 for cell in first),
+        several=sum(cell["as_good"] > 1 and not cell["family"] for cell in first),
         other=sum(cell["elsewhere"] >= 0.5 for cell in first),
         open=sum(grade in UNDECIDED for grade in grades),
         verdicts=len(grades),
     )
+
+
+def counted(study: StudyResult) -> str:
+    """At which numbers of components the answer counts, and what as one mode."""
+    published = [
+        SOURCES[key].label for key, told in by_data(study).items() if told[0][0] == PUBLISHED
+    ]
+    said = WORDS["at_published"].format(labels=listed(sorted(published))) if published else ""
+    return WORDS["at"].format(published=said)
+
+
+def components_said(cell: dict[str, Any]) -> str:
+    """Its number of components, in words."""
+    return f"{cell['rank']} component{'s' * (cell['rank'] != 1)}"
 
 
 def verdicts_of(told: list[Told]) -> Table:
@@ -96,16 +113,15 @@ def _modes(first: list[First]) -> Table:
                 f"{cell['rank']}{' (published)' * (of_rank == PUBLISHED)}",
                 cell["restarts"],
                 cell["modes"],
-                cell["as_good"],
-                percent(max(masses)) if masses else NONE,
+                "one family" if cell["family"] else cell["as_good"],
+                percent(max(masses)) if masses and not cell["family"] else NONE,
                 percent(cell["elsewhere"]),
-                of(states["determined"], sum(states.values())),
-                of(states["ambiguous"], sum(states.values())),
+                *(of(states[state], sum(states.values())) for state in STATES),
             )
         )
     columns = (
         *("data", "components", "converged restarts", "modes", "as good as the best"),
-        *("largest mass", "restarts that end in another", "determined", "ambiguous"),
+        *("largest mass", "restarts that miss the most probable", *STATES),
     )
     return {"title": WORDS["tables"]["modes"], "columns": columns, "rows": rows}
 
@@ -116,13 +132,21 @@ def _verdicts(first: list[First]) -> Table:
         (
             label,
             of_rank,
-            *(cell["verdicts"].get(title, {"word": NONE})["word"] for title in titles),
+            *(_graded(cell["verdicts"].get(title)) for title in titles),
             cell.get("rank_said", NONE),
         )
         for label, of_rank, cell in first
     ]
     columns = ("data", "components", *titles, "number of components")
     return {"title": WORDS["tables"]["verdicts"], "columns": columns, "rows": rows}
+
+
+def _graded(verdict: dict[str, str] | None) -> str:
+    """Its word, with its grade where the word is another."""
+    if verdict is None:
+        return NONE
+    word, grade = verdict["word"], verdict["grade"]
+    return word if word == grade else f"{word} ({grade})"
 
 
 def _stability(found: dict[Of, dict[str, Any]]) -> Table:

@@ -103,6 +103,7 @@ def measured(
                 archive.write(sessions / f"{key}-{of_rank}-{seed}.zip", answer, readable=False)
         told["left_out"] = list(recommended.left_out)
     parts = dict(zip(PARTS, np.diff(clock).tolist(), strict=True))
+    told["missing"] = float(dataset.missing) / (dataset.D * dataset.N)
     return told | {"shape": [dataset.D, dataset.N], "seconds": sum(parts.values()), "parts": parts}
 
 
@@ -126,10 +127,8 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
     table, comparison = answer.table, answer.comparison
     optima = comparison.optima
     facts = component_facts(answer)
-    # What the usual single run would have reported: any one of the converged restarts.
-    sizes = np.bincount(answer.modes.labels[optima], minlength=len(table))
-    best = verdicts.leading(answer)[0]
-    labels = answer.conclusions
+    labels, islands = answer.conclusions, answer.islands
+    family = islands is not None and islands.one_family(answer.modes.labels, optima)
     return {
         "threshold": float(answer.modes.threshold),
         "restarts": int(optima.sum()),
@@ -137,7 +136,8 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
         "modes": len(table),
         "as_good": int(table["as_good_as_best"].sum()),
         "masses": [None if np.isnan(mass) else float(mass) for mass in table["mass"]],
-        "elsewhere": 1.0 - float(sizes[best]) / max(int(optima.sum()), 1),
+        "family": family,
+        "elsewhere": 0.0 if family else _elsewhere(answer),
         "states": list(facts.states),
         "verdicts": {
             title: {"word": one.word, "grade": one.grade, "said": one.said}
@@ -147,6 +147,18 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
         "pictures": _pictures(answer),
         "findings": [f"{finding.said} {finding.doubt}".rstrip() for finding in answer.findings],
     }
+
+
+def _elsewhere(answer: Answer) -> float:
+    """Of the converged restarts, those that miss the most probable mode.
+
+    It is what the usual single run would have reported. Where no mass is known, the mode that fits
+    best.
+    """
+    table, optima = answer.table, answer.comparison.optima
+    known = bool(table["mass"].notna().any())
+    best = verdicts.leading(answer)[0] if known else int(table["best_error"].argmin())
+    return float(np.mean(answer.modes.labels[optima] != best))
 
 
 def _pictures(answer: Answer) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.names import listed
+from bnmf_core.core.names import listed, percent
 from studies.atlas import findings
 from studies.atlas.plan import SHORT, WORDS, AtlasStudy
 from studies.atlas.sources import SOURCES
@@ -17,7 +17,8 @@ from studies.result import StudyResult
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """The answer, the numbers of all data sets, and a section with verdicts for each of them."""
-    summary = [findings.answer(found), "", WORDS["summary"].format_map(found.settings)]
+    said = f"{findings.answer(found)} {findings.counted(found)}"
+    summary = [said, "", WORDS["summary"].format_map(found.settings)]
     measured = findings.by_data(found)
     missing = [SOURCES[key].label for key in SOURCES.keys() - measured.keys()]
     if missing:
@@ -36,8 +37,11 @@ def _of_data(key: str, told: list[findings.Told], drawn: Collection[str]) -> Sec
     D, N = first["shape"]
     summary = [f"{D:,} features × {N:,} observations; {source.field}. {first['model_said']}"]
     summary += [first["data_said"]] * bool(first["data_said"])
+    if first["missing"]:
+        summary.append(WORDS["missing_entries"].format(part=percent(first["missing"])))
     summary += [f"Published: {source.reference}."] * bool(source.reference)
-    summary += [f"Recommended: {first['rank_said']}"] * ("rank_said" in first)
+    if "rank_said" in first:
+        summary.append(f"Recommended: {first['rank_said']}")
     return {
         "title": source.label,
         "summary": [*summary, *dict.fromkeys(one for _, cell in told for one in cell["left_out"])],
@@ -69,7 +73,7 @@ def _map(cell: dict[str, Any]) -> Panel:
     middle, reach = (every.max(0) + every.min(0)) / 2, 0.55 * float(np.ptp(every, axis=0).max())
     (x, y), reach = middle.tolist(), max(reach, 1e-6)
     return Panel(
-        f"{cell['rank']} components, {cell['modes']} modes",
+        f"{findings.components_said(cell)}, {cell['modes']} mode{'s' * (cell['modes'] != 1)}",
         x=(x - reach, x + reach),
         y=(y - reach, y + reach),
         points={name: [*map(tuple, at.tolist())] for name, at in points.items()},

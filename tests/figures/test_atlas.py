@@ -6,10 +6,13 @@ from bnmf_core.figures.atlas import CHOSEN, restarts_elsewhere
 
 
 def test_bars_are_percent_from_above_and_names_are_shown_as_they_are():
-    figure = restarts_elsewhere(["Wines", "<b>"], [0.98, 0.0], "<b>")
-    [bars] = figure.data
+    figure = restarts_elsewhere(["Wines", "<b>"], [0.98, 0.0], [None, 0.25], "<b>")
+    bars, rail, dots = figure.data
     np.testing.assert_allclose(bars.x, [98.0, 0.0])
+    np.testing.assert_allclose(np.add(bars.x, rail.x), 100.0)
     assert list(bars.y) == ["Wines", "&lt;b&gt;"] and bars.orientation == "h"
     assert [color == CHOSEN for color in bars.marker.color] == [False, True]
-    assert figure.layout.yaxis.autorange == "reversed"
-    assert figure.layout.height < restarts_elsewhere(["a", "b", "c"], [0, 0, 0]).layout.height
+    assert (list(dots.x), list(dots.y)) == ([25.0], ["&lt;b&gt;"])
+    assert figure.layout.yaxis.autorange == "reversed" and figure.layout.barmode == "stack"
+    more = restarts_elsewhere(["a", "b", "c"], [0, 0, 0], [None] * 3)
+    assert figure.layout.height < more.layout.height

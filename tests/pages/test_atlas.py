@@ -25,7 +25,7 @@ def test_the_words_are_those_of_the_chosen_data(server):
     assert not app.exception
     for title, verdict in MEASURED["wine"][0][1]["verdicts"].items():
         assert f"{title}: {verdict['word']}." in words(app).replace("*", "")
-    assert "published: its three cultivars" in words(app)
+    assert "Published: its three cultivars" in words(app)
 
 
 def test_data_that_are_not_there_are_named_and_asked_for(server, monkeypatch):

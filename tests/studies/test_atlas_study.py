@@ -45,7 +45,13 @@ def test_public_data_are_read_as_uploads(key, shape, model):
 def cell(word="open", grade="open", modes=2):
     return {
         **{"rank": 3, "restarts": 20, "unconverged": 0, "modes": modes, "as_good": 1},
-        **{"elsewhere": 0.25, "seconds": 1.0, "masses": [0.9, None], "model": "gaussian"},
+        **{
+            "elsewhere": 0.25,
+            "family": False,
+            "seconds": 1.0,
+            "masses": [0.9, None],
+            "model": "gaussian",
+        },
         "states": ["determined", "determined", "ambiguous"],
         "verdicts": {"Explanations": {"word": word, "grade": grade, "said": "Two modes."}},
     }
@@ -62,9 +68,20 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
         }
     )
     modes, verdicts, stability, sources = findings.tables(found)
-    assert modes["rows"][0] == ("Wines", "3", 20, 2, 1, "90 %", "25 %", "2 of 3", "1 of 3")
+    assert modes["rows"][0] == (
+        "Wines",
+        "3",
+        20,
+        2,
+        1,
+        "90 %",
+        "25 %",
+        "2 of 3",
+        "none of 3",
+        "1 of 3",
+    )
     assert [row[1] for row in modes["rows"]] == ["3", "4 (published)"]
-    assert verdicts["rows"][1][2] == "one"
+    assert [row[2] for row in verdicts["rows"]] == ["open", "one (clear)"]
     assert stability["rows"] == [("Explanations", "1 of 2", "2 of 4")]
     assert sources["rows"][0][:2] == ("Wines", "measurements")
 

@@ -152,9 +152,10 @@ def _graded(verdict: dict[str, str] | None) -> str:
 def _stability(found: dict[Of, dict[str, Any]]) -> Table:
     """Of every verdict how often another seed says another word than the first, and how many open.
 
-    A pair counts where both seeds say something.
+    A pair counts where both seeds say something; it is contradicted where neither is open.
     """
     changed: dict[str, Counter[bool]] = {}
+    contradicted: Counter[str] = Counter()
     undecided: dict[str, Counter[bool]] = {}
     for (key, of_rank, seed), cell in found.items():
         first = found.get((key, of_rank, 0))
@@ -164,15 +165,23 @@ def _stability(found: dict[Of, dict[str, Any]]) -> Table:
             if seed and first and title in first["verdicts"]:
                 other = verdict["word"] != first["verdicts"][title]["word"]
                 changed.setdefault(title, Counter())[other] += 1
+                settled = {verdict["grade"], first["verdicts"][title]["grade"]}.isdisjoint(
+                    UNDECIDED
+                )
+                contradicted[title] += other and settled
     rows = [
         (
             title,
             of(pairs[True], pairs.total()),
+            of(contradicted[title], pairs.total()),
             of(undecided[title][True], undecided[title].total()),
         )
         for title, pairs in changed.items()
     ]
-    columns = ("verdict", "changed by another seed", "open")
+    pairs, open_ = (sum(counts.values(), Counter()) for counts in (changed, undecided))
+    settled = of(contradicted.total(), pairs.total())
+    rows.append(("all", of(pairs[True], pairs.total()), settled, of(open_[True], open_.total())))
+    columns = ("verdict", "changed by another seed", "both settled, and different", "open")
     return {"title": WORDS["tables"]["stability"], "columns": columns, "rows": rows}
 
 

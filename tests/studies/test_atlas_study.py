@@ -82,7 +82,8 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
     )
     assert [row[1] for row in modes["rows"]] == ["3", "4 (published)"]
     assert [row[2] for row in verdicts["rows"]] == ["open", "one (clear)"]
-    assert stability["rows"] == [("Explanations", "1 of 2", "2 of 4")]
+    told = ("1 of 2", "none of 2", "2 of 4")
+    assert stability["rows"] == [("Explanations", *told), ("all", *told)]
     assert sources["rows"][0][:2] == ("Wines", "measurements")
 
 

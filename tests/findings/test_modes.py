@@ -382,6 +382,10 @@ def test_a_family_is_not_counted_as_modes(two):
         good = table.assign(as_good_as_best=True)
         known = of.facts(two, "max_angle", good, modes, None, joined, None)
         assert words in say(known["found"][0])
+        weighed = evidence.STAGE.of(two)
+        told = of.facts(two, "max_angle", good, modes, weighed, joined, None)["probable"]
+        assert ("depends on the cut" in say(told)) == (families == (0, 0))
+        assert (" % " in say(told[0])) == (families == (0, 1))
         unweighed = table.assign(weighed=[1, 0], mass_high=[1.0, np.nan], draws=[0.4, 0.6])
         told = list(of._draws_elsewhere(unweighed, SETTLED, joined, modes.labels))
         assert len(told) == len(set(families)) - 1

@@ -55,7 +55,7 @@ def test_nothing_is_clear_before_lower_likelihood_powers_are_computed():
 def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     found = verdicts.explanations(answer())
     assert (found.word, found.grade) == ("clear", verdicts.CLEAR)
-    assert "2 modes, one fits best. Mode 1 has 70 % (60 % to 80 %)" in found.said
+    assert "2 modes, mode 1 fits best. Mode 1 has 70 % (60 % to 80 %)" in found.said
     rough = answer(evidence=weighed(settled=False))
     assert verdicts.explanations(rough).grade == verdicts.LIKELY
     for other in (1, None):  # who trusts the noise model less comes to another answer
@@ -76,6 +76,17 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     assert verdicts.explanations(answer(islands=apart)).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
     assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
+
+
+def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
+    """Another cut would split it otherwise; separate modes as good as the best have masses."""
+    for families, word in (((0, 0), "one family"), ((0, 1), "clear")):
+        both = answer(islands=Islands("", rows=(0, 3), families=families))
+        both.table["as_good_as_best"] = True
+        found = verdicts.explanations(both)
+        assert found.word == word
+        assert ("70 %" in found.said) == (word == "clear")
+        assert ("no separate answers" in found.said) == (word == "one family")
 
 
 def test_nothing_is_called_clear_before_masses_are_known():

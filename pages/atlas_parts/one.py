@@ -56,7 +56,8 @@ def show(source: Source, told: list[Told]) -> None:
                 table=rows,
             )
         for title, verdict in cell["verdicts"].items():
-            words = f"**{plain(title)}: {plain(verdict['word'])}.** {plain(verdict['said'])}"
+            asked = title if title.endswith("?") else f"{title}:"
+            words = f"**{plain(asked)} {plain(verdict['word'])}.** {plain(verdict['said'])}"
             st.markdown(f"- {words}")
     if not told:
         st.info("These data have not been analysed for the atlas yet.")

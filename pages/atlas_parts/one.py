@@ -30,7 +30,7 @@ def ask(source: Source, told: list[Told]) -> None:
     example = source.example(FOLDER, rank)
     with st.container(horizontal=True):
         st.button(
-            f"Analyse with {rank} components",
+            plain(f"Analyse with {rank} components"),
             icon=":material/play_arrow:",
             key="start_atlas",
             on_click=starting.start,

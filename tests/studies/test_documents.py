@@ -50,7 +50,8 @@ def test_the_command_line_names_its_options(name, capsys):
         "transfer": "--part",
         "topics": "--algorithm --repetitions --particles --iterations",
         "counts": "--data --part --repetitions --restarts --documents",
-        "atlas": "--data --problem --only --seeds --restarts",
+        "atlas": "--data --problem --kind --only --seeds --restarts --minutes",
+        "practice": "--data --problem --practice --starts --runs",
     }
     for option in f"{own[name]} --short --keep --out --workers --json".split():
         assert option in told

@@ -228,7 +228,6 @@ def _matters(table: pd.DataFrame, weighty: np.ndarray | None) -> Verdict:
         word, grade = ("yes", UNCLEAR) if MATTERS in heavy else ("hardly", LIKELY)
         return verdict(word, grade, said, among_weighty(table, weighty))
     if undecided < classes:
-        return verdict(
-            "open", LIKELY, fact("none_of_decided", decided=classes - undecided, **counts)
-        )
-    return verdict("open", LIKELY, fact("too_few"))
+        decided = classes - undecided
+        return verdict("open", UNCLEAR, fact("none_of_decided", decided=decided, **counts))
+    return verdict("open", UNCLEAR, fact("too_few"))

@@ -165,7 +165,7 @@ def test_without_chains_of_runs_those_within_the_modes_are_judged(settled):
 
 def test_a_class_that_changes_makes_the_choice_matter():
     labels = SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={"kind": ()}))
-    for verdict, grade in (("matters", "open"), ("open", "leaning"), ("does not matter", "clear")):
+    for verdict, grade in (("matters", "open"), ("open", "open"), ("does not matter", "clear")):
         table = pd.DataFrame({"verdict": ["does not matter", verdict]})
         found = answer(comparison=labels, conclusions=Conclusions("", (0, 1), table))
         assert verdicts.matters(found).grade == grade

@@ -51,13 +51,19 @@ def _recommended_first(entry: tuple[Of, dict[str, Any]]) -> tuple[int, bool]:
 
 
 def answer(study: StudyResult) -> str:
-    """How many data sets have several explanations, and how many verdicts are open."""
-    first = [told[0][1] for told in by_data(study).values()]
+    """How many data sets have several explanations, also at the published number; open verdicts."""
+    every = by_data(study)
+    first = [told[0][1] for told in every.values()]
+    published = [
+        cell for key, told in every.items() for _, cell in told if cell["rank"] == SOURCES[key].rank
+    ]
     grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
     return WORDS["answer"].format(
         data=len(first),
         several=sum(cell["as_good"] > 1 and not cell["family"] for cell in first),
         other=sum(cell["elsewhere"] >= 0.5 for cell in first),
+        all_=sum(cell["elsewhere"] == 0 for cell in published),
+        known=len(published),
         open=sum(grade in UNDECIDED for grade in grades),
         verdicts=len(grades),
     )

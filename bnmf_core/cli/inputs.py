@@ -9,13 +9,14 @@ import numpy as np
 
 from bnmf_core.blocks.whole import SAMPLE
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from bnmf_core.core.limits import read_limits
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, build, declarations
 from bnmf_core.data.joining import join, labelled, oriented
 from bnmf_core.data.kinds import numbers_of
 from bnmf_core.data.load import inspect_file, load_file, map_npy, named_apart
+from bnmf_core.data.reading import REFUSED
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.symbols import named_by_symbols
@@ -149,7 +150,13 @@ def _from_file(
     reading = inspect_file(path, chosen=chosen)
     reading = oriented(reading, {name: content for name, content, _ in beside})
     said = [f"{path.name} is read as {reading.what}.", *reading.doubts]
-    dataset = load_file(path, reading=reading)
+    try:
+        dataset = load_file(path, reading=reading)
+    except DataError as error:
+        if reading.negative != REFUSED:
+            raise
+        ways = "as 0 (--negative zero) or as not observed (--negative missing)"
+        raise DataError(f"{error} Take such entries {ways}.") from error
     for name, content, given in beside:
         dataset, sentence = join(dataset, content, name, given)
         said.append(sentence)

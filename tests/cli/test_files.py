@@ -152,3 +152,14 @@ def test_who_looks_into_the_folder_of_all_is_told_where_runs_are(command, home):
     for words in (["runs"], ["clean"]):
         code, out, _ = command(*words)
         assert code == 0 and "--store" in out and "1 so far" in out
+
+
+def test_negative_entries_are_refused_with_the_options_that_take_them(command, tmp_path):
+    path = tmp_path / "noisy.csv"
+    path.write_text("name,a,b\nx,1,2\ny,4,-5\nz,7,8\n")
+    few = ("--rank", "1", "--particles", "2")
+    code, _, err = command("run", path, *few)
+    assert code == 1 and "holds -5, which is negative" in err and "--negative zero" in err
+    assert command("run", path, *few, "--negative", "zero")[0] == 0
+    path.write_text("name,a,b\nx,1,2\ny,4,inf\nz,7,8\n")
+    assert "--negative" not in command("run", path, *few)[2]

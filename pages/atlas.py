@@ -5,14 +5,13 @@ import streamlit as st
 from pages.atlas_parts import one, whole
 from pages.frame import guard, link
 from pages.parts import starting
-from studies.atlas.findings import by_data
+from studies.atlas.findings import kept
 from studies.atlas.sources import SOURCES
 from studies.result import full
 
 guard.enter("atlas")
 starting.open_started()
-study = full("atlas")
-measured = {} if study is None else by_data(study)
+study, measured = full("atlas"), kept()
 names = {key: SOURCES[key].label for key in [*measured, *(SOURCES.keys() - measured.keys())]}
 link.one_of("problem", names)
 choice, way = st.columns(2, vertical_alignment="bottom")

@@ -24,7 +24,7 @@ def restarts_elsewhere(
     Parameters
     ----------
     labels : of the data sets. shares : of their converged restarts, 0 to 1, that miss the most
-        probable mode. published : the same at the published number of components, a dot; None
+        probable mode. published : the same at the published number of components, a diamond; None
         where there is none. chosen : the label of the bar that is brought forward.
     """
     names = [safe(label) for label in labels]

@@ -95,29 +95,31 @@ def explanations(answer: Answer) -> Verdict:
     kind = "several" if good > 1 else "one_best"
     if good == count and islands and islands.one_family(labels, answer.comparison.optima):
         kind = "one_family"
-    best = _first(table["as_good_as_best"])
+    best = int(table["as_good_as_best"].to_numpy().argmax()) + 1
     found = fact(f"counted.{kind}", modes=count, good=good, best=best)
-    if kind == "one_family" or evidence is None:
-        family = verdict("one family", LIKELY, found, fact("pieces"))
-        return family if kind == "one_family" else verdict("weighing", WAITING, found)
+    if kind == "one_family":
+        return verdict("one family", LIKELY, found, fact("pieces"))
+    if evidence is None:
+        return verdict("weighing", WAITING, found)
+    return _heaviest(answer, evidence, found)
+
+
+def _heaviest(answer: Answer, evidence: Evidence, found: Fact) -> Verdict:
+    """Whether the mass makes one of several modes the answer; ``found``: how many there are."""
+    table = answer.table
     weighed = int((table["weighed"] > 0).sum())
     if evidence.problem or weighed < 2:
         return verdict("not weighed", UNCLEAR, found)
     winner = clear_winner(table)
     if winner is None:
         return verdict("open", UNCLEAR, found, fact("not_told_apart"))
-    key = "lighter.part" if weighed < count else "lighter.all"
+    key = "lighter.part" if weighed < len(table) else "lighter.all"
     doubts = list(_doubts(answer, evidence, winner))
     grade = LIKELY if doubts or not evidence.settled else CLEAR
     leads = fact(
         key, modes=together(table, winner), mass=mass_of(table.iloc[winner]), weighed=weighed
     )
     return verdict(grade, grade, found, leads, *doubts[:1])
-
-
-def _first(chosen: pd.Series) -> int:
-    """The number, from 1, of the first mode that is chosen."""
-    return int(np.flatnonzero(chosen)[0]) + 1
 
 
 def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:

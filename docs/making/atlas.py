@@ -5,13 +5,11 @@ Figures are drawn by a script that comes with the site; nothing is asked of anot
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from docs.making.markdown import escaped, listed, table
-from studies.atlas.findings import Told, by_data, components_said
+from studies.atlas.findings import Told, components_said, kept
 from studies.atlas.sources import SOURCES, Source
-from studies.result import full
 
 ABOUT = (
     "Published data sets through the automatic analysis, with nothing set by hand: how many "
@@ -23,7 +21,7 @@ ABOUT = (
 
 def documents() -> dict[str, str]:
     """Path in the site → Markdown, of the data sets that have been analysed."""
-    found = _measured()
+    found = kept()
     pages = {f"atlas/{key}.md": _page(SOURCES[key], told) for key, told in found.items()}
     links = [f"[{escaped(SOURCES[key].label)}]({key}.md): {SOURCES[key].field}" for key in found]
     return pages | {"atlas/index.md": "\n\n".join(["# Atlas", ABOUT, listed(links)])}
@@ -42,16 +40,10 @@ def figures() -> dict[str, str]:
     """Name → JSON, of the figures that the pages hold."""
     return {
         _name(key, of_rank, drawn): json.dumps(picture["figure"])
-        for key, told in _measured().items()
+        for key, told in kept().items()
         for of_rank, cell in told
         for drawn, picture in cell["pictures"].items()
     }
-
-
-@cache
-def _measured() -> dict[str, list[Told]]:
-    kept = full("atlas")
-    return {} if kept is None else by_data(kept)
 
 
 def _name(key: str, of_rank: str, drawn: str) -> str:

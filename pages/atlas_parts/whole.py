@@ -15,12 +15,7 @@ def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: s
     """How many restarts of each data set end elsewhere, at the recommended rank."""
     order = sorted(measured, key=lambda key: -measured[key][0][1]["elsewhere"])
     shares = [measured[key][0][1]["elsewhere"] for key in order]
-    at_published = {
-        key: cell["elsewhere"]
-        for key, told in measured.items()
-        for _, cell in told
-        if cell["rank"] == SOURCES[key].rank
-    }
+    published = {key: cell["elsewhere"] for key, cell in findings.at_published(measured).items()}
     table = findings.tables(study)[0]
     keys = {SOURCES[key].label: key for key in measured}
 
@@ -31,7 +26,7 @@ def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: s
         restarts_elsewhere(
             [SOURCES[key].label for key in order],
             shares,
-            [*map(at_published.get, order)],
+            [*map(published.get, order)],
             SOURCES[chosen].label,
         ),
         findings.answer(study),

@@ -19,8 +19,7 @@ from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import component_color
 from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.runs.examples import EXAMPLES, Example
-from studies.atlas.findings import by_data
-from studies.result import full
+from studies.atlas.findings import kept
 
 FOLDER = Path(__file__).resolve().parent / "cards"
 WIDTH, HEIGHT, EDGE = 780, 280, 12
@@ -117,6 +116,6 @@ if __name__ == "__main__":
     for key in [key for key in asked if key in EXAMPLES]:
         shown = EXAMPLES[key]
         card(shown).quantize(64).save(FOLDER / f"{key}.png", optimize=True)
-    if "atlas" in asked and (atlas := full("atlas")):
-        shares = [told[0][1]["elsewhere"] for told in by_data(atlas).values()]
+    if "atlas" in asked:
+        shares = [told[0][1]["elsewhere"] for told in kept().values()]
         bars(shares).quantize(64).save(FOLDER / "atlas.png", optimize=True)

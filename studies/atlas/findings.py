@@ -1,6 +1,7 @@
 """The atlas in tables: modes, verdicts, what other seeds change, and where data are from."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from bnmf_core.core.names import listed, percent
@@ -9,7 +10,7 @@ from bnmf_core.findings.verdicts import UNCLEAR, WAITING
 from studies.atlas.measure import PUBLISHED, RECOMMENDED
 from studies.atlas.plan import WORDS
 from studies.atlas.sources import SOURCES
-from studies.result import StudyResult
+from studies.result import StudyResult, full
 from studies.words import of
 
 Table = dict[str, Any]
@@ -45,6 +46,22 @@ def by_data(study: StudyResult) -> dict[str, list[Told]]:
     return {key: told for key, told in found.items() if told}
 
 
+def kept() -> dict[str, list[Told]]:
+    """The same of the atlas that comes with the program."""
+    study = full("atlas")
+    return {} if study is None else by_data(study)
+
+
+def at_published(every: Mapping[str, list[Told]]) -> dict[str, dict[str, Any]]:
+    """Data set → cell, of those that were analysed at the published number of components."""
+    return {
+        key: cell
+        for key, told in every.items()
+        for _, cell in told
+        if cell["rank"] == SOURCES[key].rank
+    }
+
+
 def _recommended_first(entry: tuple[Of, dict[str, Any]]) -> tuple[int, bool]:
     key, of_rank, _ = entry[0]
     return list(SOURCES).index(key), of_rank != RECOMMENDED
@@ -54,15 +71,13 @@ def answer(study: StudyResult) -> str:
     """How many data sets have several explanations, also at the published number; open verdicts."""
     every = by_data(study)
     first = [told[0][1] for told in every.values()]
-    published = [
-        cell for key, told in every.items() for _, cell in told if cell["rank"] == SOURCES[key].rank
-    ]
+    published = at_published(every)
     grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
     return WORDS["answer"].format(
         data=len(first),
         several=sum(cell["as_good"] > 1 and not cell["family"] for cell in first),
         other=sum(cell["elsewhere"] >= 0.5 for cell in first),
-        all_=sum(cell["elsewhere"] == 0 for cell in published),
+        all_=sum(cell["elsewhere"] == 0 for cell in published.values()),
         known=len(published),
         open=sum(grade in UNDECIDED for grade in grades),
         verdicts=len(grades),

@@ -5,12 +5,12 @@ from typing import Any
 
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.names import listed, percent
-from studies.atlas import findings as atlas
+from studies.atlas.findings import kept
 from studies.atlas.measure import RECOMMENDED
 from studies.atlas.sources import SOURCES
 from studies.practice.measure import PRACTICES, UNSUITED
 from studies.practice.plan import WORDS
-from studies.result import StudyResult, full
+from studies.result import StudyResult
 from studies.words import of
 
 Table = dict[str, Any]
@@ -106,13 +106,11 @@ def _starts(found: Cells) -> Table:
 
 
 def _proposals(found: dict[str, Cells]) -> Table:
-    kept = full("atlas")
-    ours = {} if kept is None else atlas.cells(kept)
-    rows = []
+    ours, rows = kept(), []
     for key, source in SOURCES.items():
         told = [_told(found[practice].get(key)) for practice in found]
         if any(one != NONE for one in told):
-            mine = ours.get((key, RECOMMENDED, 0))
+            mine = dict(ours.get(key, [])).get(RECOMMENDED)
             said = NONE if mine is None else f"{mine['rank']} ({mine['rank_grade']})"
             rows.append((source.label, source.rank or NONE, said, *told))
     columns = ("data", "published", "this program", *(PRACTICES[key].label for key in found))

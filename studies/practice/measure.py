@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.sparse.linalg import norm as sparse_norm
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
@@ -76,25 +74,27 @@ def measured(key: str, practice: str, rank: int, plan: PracticePlan, data: Path 
     if not chosen.can_take(dataset):
         return {"left_out": UNSUITED}
     try:
-        found = _proposals(dataset, chosen, plan) if chosen.peer else _starts(dataset.X, rank, plan)
+        found = _proposals(dataset, chosen, plan) if chosen.peer else _starts(dataset, rank, plan)
     except peers.Unavailable as error:
         return {"left_out": str(error)}
     return {"left_out": "", **found, "seconds": time.perf_counter() - began}
 
 
-def _starts(X: Any, rank: int, plan: PracticePlan) -> Cell:
+def _starts(dataset: Dataset, rank: int, plan: PracticePlan) -> Cell:
+    X = dataset.X
     with one_blas_thread():
         usual = _fitted(X, NMF(rank))
         found = [
             _fitted(X, NMF(rank, init="random", random_state=seed)) for seed in range(plan.starts)
         ]
-    size = float(sparse_norm(X) if issparse(X) else np.linalg.norm(X))
-    errors = np.array([error for _, _, error, *_ in (*found, usual)]) / size
+    errors = np.array([error for _, _, error, *_ in (*found, usual)])
+    errors /= np.sqrt(dataset.squared_norm)
     best, apart = int(errors.argmin()), _apart([*found, usual])
+    pairs = apart[:-1, :-1][np.triu_indices(len(found), 1)]
     others = np.delete(apart[best, :-1], [best] if best < len(found) else [])
     return {
         "rank": rank,
-        "pairs": float(np.mean(_pairs(apart[:-1, :-1]) > SAME_MODE)),
+        "pairs": float(np.mean(pairs > SAME_MODE)),
         "elsewhere": float(np.mean(others > SAME_MODE)),
         "best_error": float(errors[best]),
         "median_error": float(np.median(errors[:-1])),
@@ -118,10 +118,6 @@ def _apart(found: list[Any]) -> np.ndarray:
     """The largest angle between matched components, in degrees, of every pair."""
     A, W = (np.stack([one[side] for one in found]) for side in (0, 1))
     return pairwise.pairwise(A, W, DISTANCES["max_angle"])
-
-
-def _pairs(apart: np.ndarray) -> np.ndarray:
-    return apart[np.triu_indices(len(apart), 1)]
 
 
 def _proposals(dataset: Dataset, practice: Practice, plan: PracticePlan) -> Cell:

@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from studies.atlas import findings as atlas
-from studies.atlas.measure import RECOMMENDED
+from studies.atlas.findings import kept
 from studies.atlas.sources import SOURCES
 from studies.practice.measure import PRACTICES, TABLES, UNSUITED, PracticePlan, measured
-from studies.result import StudyResult, full, values_of
+from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, require
 from studies.words import words
 
@@ -23,16 +22,7 @@ VARIED = ["problem", "column", "repetition"]
 
 def ranks() -> dict[str, int]:
     """The number of components of each data set: published, else recommended by the atlas."""
-    kept = full("atlas")
-    found = (
-        {}
-        if kept is None
-        else {
-            key: cell["rank"]
-            for (key, of_rank, seed), cell in atlas.cells(kept).items()
-            if of_rank == RECOMMENDED and seed == 0
-        }
-    )
+    found = {key: told[0][1]["rank"] for key, told in kept().items()}
     return found | {key: source.rank for key, source in SOURCES.items() if source.rank}
 
 

@@ -5,13 +5,13 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.evidence import seconds_of
+from bnmf_core.analysis.evidence import RATE, seconds_of
 from bnmf_core.analysis.stage import Cluster, Find, no_cluster
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import StoreError
@@ -24,6 +24,8 @@ from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import RankEvidence
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
 from bnmf_core.likelihoods import MODELS
+from bnmf_core.numerics.threads import worker_count
+from bnmf_core.solvers import usual_solver
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
@@ -35,11 +37,18 @@ LARGEST_USUAL = 8
 OF_COUNTS = (Kind.COUNTS, Kind.VARIED, Kind.SCALED)
 # Of the time that the modes of all ranks take, what the rest takes besides.
 REST = 0.5
+# Of the time that restarts take, what hidden blocks take besides.
+HIDDEN = 0.5
+# Seconds that the evidence of one mode of each rank may take where nobody asks for it.
+PATIENCE = 900.0
 
 
 @dataclass(frozen=True)
 class RankQuestion:
-    """What a rank study is asked; see :func:`rank_study`. ``dataset`` : its id in the store."""
+    """What a rank study is asked; see :func:`rank_study`. ``dataset`` : its id in the store.
+
+    ``evidence`` : whether it is computed, which takes most of the time.
+    """
 
     dataset: str
     ranks: tuple[int, ...]
@@ -49,6 +58,7 @@ class RankQuestion:
     most_modes: int = 4
     seed: int = 0
     model: str = USUAL_MODEL
+    evidence: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -58,16 +68,35 @@ class RankQuestion:
     @property
     def key(self) -> str:
         """Changes with everything that decides the answer."""
-        decides = json.dumps([VERSION, asdict(self)], sort_keys=True)
+        asked = asdict(self)
+        if self.evidence:  # keys of before it could be left out
+            del asked["evidence"]
+        decides = json.dumps([VERSION, asked], sort_keys=True)
         return hashlib.sha256(decides.encode()).hexdigest()[:12]
 
     def seconds(self, dataset: Dataset) -> tuple[float, float]:
         """About how long it takes: where every rank has one mode, and where it has the most."""
-        of_one = sum(
-            seconds_of(Problem(dataset, MODELS[self.model], MODELS[self.model].Settings(), rank))
-            for rank in self.ranks
-        )
+        if not self.evidence:
+            work = sum(usual_solver(one).work(one, None) for one in self._problems(dataset))
+            most = (1 + HIDDEN) * self.restarts * work / RATE / worker_count()
+            return most / 4, most
+        of_one = self.evidence_seconds(dataset)
         return of_one * (1 + REST), of_one * (self.most_modes + REST)
+
+    def evidence_seconds(self, dataset: Dataset) -> float:
+        """About how long the evidence takes where every rank has one mode."""
+        return sum(map(seconds_of, self._problems(dataset)))
+
+    def _problems(self, dataset: Dataset) -> list[Problem]:
+        model = MODELS[self.model]
+        return [Problem(dataset, model, model.Settings(), rank) for rank in self.ranks if rank > 0]
+
+    def in_time(self, dataset: Dataset) -> "RankQuestion":
+        """The question as it is asked unless a visitor says otherwise.
+
+        Without the evidence where that takes more than a quarter of an hour.
+        """
+        return replace(self, evidence=self.evidence_seconds(dataset) <= PATIENCE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +138,8 @@ class RankWork:
 
     def so_far(self) -> RankStudy | None:
         """What is known while it is made; None until the first rank has its restarts."""
-        return so_far(self.dataset, self.question.ranks, self.folder / PARTS, self.question.model)
+        asked = self.question
+        return so_far(self.dataset, asked.ranks, self.folder / PARTS, asked.model, asked.evidence)
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""
@@ -124,6 +154,7 @@ class RankWork:
                 sigma=asked.sigma,
                 restarts=asked.restarts,
                 most_modes=asked.most_modes,
+                evidence=asked.evidence,
                 executor=executor,
                 on_progress=lambda part: report(part, f"{cluster.said} {LABEL}".lstrip()),
                 stopped=stopped,
@@ -131,6 +162,23 @@ class RankWork:
             )
         )
         write(self.folder, asked, study)
+
+
+def compared(
+    root: Path,
+    asked: RankQuestion,
+    dataset: Dataset,
+    report: Callable[[float, str], None] = lambda part, stage: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> RankStudy:
+    """The answer as it is asked unless a visitor says otherwise; made here if it is not stored.
+
+    root : the folder of the store. report, stopped : as of :meth:`RankWork.make`.
+    """
+    work = RankWork(root, asked.in_time(dataset), dataset)
+    if not work.ready():
+        work.make(report, stopped)
+    return read(work.folder)
 
 
 def models_for(dataset: Dataset) -> list[str]:

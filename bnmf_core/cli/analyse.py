@@ -13,7 +13,7 @@ from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.described import sample_said
 from bnmf_core.analysis.named import Named
-from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
+from bnmf_core.analysis.ranks import RankQuestion, compared
 from bnmf_core.cli import arguments, beside
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.ranks import parsed
@@ -265,9 +265,7 @@ def _rank(
     # The question of the page Rank, which shows the answer.
     tried = tuple(parsed(options.ranks, dataset))
     asked = RankQuestion(store.add_dataset(dataset), tried, seed=options.seed, model=model)
-    work = RankWork(store.root, asked, dataset)
-    if not work.ready():
-        with output.progress() as bars:
-            task = bars.add_task("comparing ranks", total=1.0, made="")
-            work.make(lambda part, _: bars.update(task, completed=part), stopped)
-    return recommend(read(work.folder))
+    with output.progress() as bars:
+        task = bars.add_task("comparing ranks", total=1.0, made="")
+        report = lambda part, _: bars.update(task, completed=part)  # noqa: E731
+        return recommend(compared(store.root, asked, dataset, report, stopped))

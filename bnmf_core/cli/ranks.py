@@ -61,6 +61,11 @@ def add_commands(commands: Commands) -> None:
     command.add_argument("--sigma", type=float, help="their noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
+    command.add_argument(
+        "--evidence",
+        action=argparse.BooleanOptionalAction,
+        help="compute the log evidence (default: where it takes less than a quarter of an hour)",
+    )
     arguments.add_seed(command)
     arguments.add_blocks(command)
 
@@ -79,6 +84,20 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     for sentence in filter(None, (why, ranks_said(dataset))):
         if not output.as_json:
             output.note(sentence)
+    # Like the page Rank, which shows the study.
+    noise = options.noise or ("free" if options.sigma is None else "same")
+    asked = RankQuestion(
+        dataset.hash,
+        tuple(tried),
+        noise,
+        options.sigma,
+        options.restarts,
+        seed=options.seed,
+        model=model.key,
+        evidence=bool(options.evidence),
+    )
+    if options.evidence is None:
+        asked = asked.in_time(dataset)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,
@@ -96,6 +115,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
                 sigma=options.sigma,
                 rate=options.rate,
                 restarts=options.restarts,
+                evidence=asked.evidence,
                 executor=executor,
                 on_progress=lambda part: bars.update(task, completed=part, made=f"{part:.0%}"),
                 stopped=interrupted.is_set,
@@ -109,12 +129,8 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     told = {"model": model.key, "model_said": why}
     output.result(told | document(study), _shown(study, model, output))
     if options.rate is None:  # the page Rank, which asks for none, shows the study, too
-        noise = options.noise or ("free" if options.sigma is None else "same")
-        among = noise, options.sigma, options.restarts
         try:
-            asked = RankQuestion(
-                store.add_dataset(dataset), tuple(tried), *among, seed=options.seed, model=model.key
-            )
+            store.add_dataset(dataset)
             write(RankWork(store.root, asked, dataset).folder, asked, study)
         except DiskError as error:
             output.note(f"The study is not stored. {error}")

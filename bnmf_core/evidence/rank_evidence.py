@@ -75,15 +75,13 @@ def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
 def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> dict[str, object]:
     """What the table says of one rank, but for what every rank is measured by alike.
 
-    ``most_modes`` : of so many the evidence is summed, one start each.
+    ``most_modes`` : of so many the evidence is summed, one start each; 0: it is not computed.
     """
-    found = UNKNOWN
-    if not why_no_evidence(problem):
-        found = evidence_of(problem, restarts, most_modes, work)
+    found = evidence_of(problem, restarts, most_modes, work) if most_modes else UNKNOWN
     return {
         "rank": problem.rank,
         **asdict(found),
-        "sigma": getattr(problem.model_settings, "sigma", np.nan),
+        "sigma": getattr(problem.model_settings, "sigma", np.nan) if most_modes else np.nan,
         "rate": problem.model_settings.rate,
         "stability": restarts.stability(),
         "modes": restarts.mode_count(THRESHOLD),

@@ -52,6 +52,7 @@ FOLDS, CUTS = 2, 4
 # What the restarts, the hidden blocks and the noise, or other noises of counts, take of the time,
 # about; the evidence takes the rest.
 RESTARTS_TAKE, HIDDEN_TAKES, NOISE_TAKES = 0.2, 0.1, 0.1
+LEFT_OUT = "It was left out to save time."
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,7 @@ def rank_study(
     rate: float | None = None,
     restarts: int = 20,
     most_modes: int = 4,
+    evidence: bool = True,
     executor: Executor | None = None,
     on_progress: Report | None = None,
     stopped: Stopped = never,
@@ -125,6 +127,7 @@ def rank_study(
         ranks; None: what makes every rank expect the mean of X.
     restarts : random restarts of each rank, 2 or more. most_modes : of so many modes, one start
         each, the highest log joint first, the evidence is summed.
+    evidence : whether it is computed, which takes most of the time.
     executor : where the work is done, as of ``open_executor``; None: in threads here.
     on_progress : told the part that is done. stopped : asked while it works.
     keep : a folder for what is done; when the study was stopped, the same call goes on from there
@@ -156,38 +159,35 @@ def rank_study(
     sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
     middle = problems[_middle(tried)]
     # Each part draws from a generator of its own, whether or not those before it were kept.
-    found, hidden, each = {}, [], 1.0 / len(tried)
-    part = work.part_of(RESTARTS_TAKE)
+    found, each = {}, 1.0 / len(tried)
+    why = why_no_evidence(problems[tried[0]]) or LEFT_OUT * (not evidence)
+    whole = 1.0 if evidence else RESTARTS_TAKE + HIDDEN_TAKES
+    part = work.part_of(RESTARTS_TAKE / whole)
     seeds = part.rng.integers(2**32, size=len(tried)).tolist()
     for rank, seed in zip(tried, seeds, strict=True):
         blocks_of_rank = shards(restarts, seed)
         share = part.part_of(each)
         arrays = cache.arrays(f"restarts-{rank}", made_of, problems[rank], blocks_of_rank, share)
         found[rank] = Restarts.read(arrays)
-    part = work.part_of(HIDDEN_TAKES)
-    blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
-    spawned = part.rng.spawn(len(tried) * len(blocks))
-    for i, rank in enumerate(tried):
-        draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
-        share = part.part_of(each)
-        arrays = cache.arrays(f"hidden-{rank}", _hidden, problems[rank], middle.loss, draws, share)
-        hidden.append(arrays["f"])
-    part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
-    levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": own_noise(problems)}
-    if sized:
+    losses = _hidden_of(problems, middle.loss, cache, work.part_of(HIDDEN_TAKES / whole))
+    part = work.part_of(NOISE_TAKES if noise == "free" and sized and not why else 0.0)
+    levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": ""}
+    if not sized:
+        levels["told"] = own_noise(problems)
+    elif not why:
         levels = cache.plain("noise", noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
-    others = other_noises(MODELS[model])
+    others = [] if why else other_noises(MODELS[model])
     left, rows = 1.0 - work.begun - NOISE_TAKES * bool(others), []
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
         part, noisy = work.part_of(left * own / sum(efforts)), problems[rank]
         if level is not None:
             noisy = with_noise(noisy, level)
-        rows.append(cache.plain(f"rank-{rank}", row_of, noisy, found[rank], most_modes, part))
-    losses = np.array(hidden)
+        weighed = 0 if why else most_modes
+        rows.append(cache.plain(f"rank-{rank}", row_of, noisy, found[rank], weighed, part))
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     table = _with_fit(pd.DataFrame(rows), losses, best, middle)
-    said = _criteria(table, losses, levels["told"], why_no_evidence(problems[tried[0]]))
+    said = _criteria(table, losses, levels["told"], why)
     of_noise = {}
     if others and (best_rank := said["evidence"].chosen) is not None:
         row = rows[tried.index(best_rank)]
@@ -229,7 +229,11 @@ def _problem(
 
 
 def so_far(
-    dataset: Dataset, ranks: Iterable[int], keep: Path, model: str = USUAL_MODEL
+    dataset: Dataset,
+    ranks: Iterable[int],
+    keep: Path,
+    model: str = USUAL_MODEL,
+    evidence: bool = True,
 ) -> RankStudy | None:
     """What the parts tell that a study with this ``keep`` has made; None before its restarts.
 
@@ -252,7 +256,7 @@ def so_far(
         return None
     middle = _problem(dataset, MODELS[model], _middle(sorted(set(ranks))), None, None)
     table = _with_fit(pd.DataFrame(rows), np.array(hidden), best, middle)
-    why = why_no_evidence(middle)
+    why = why_no_evidence(middle) or LEFT_OUT * (not evidence)
     unknown = {
         key: Criterion(label, "", None, (), False, "", why * (key == "evidence"))
         for key, label in criteria.LABELS.items()
@@ -303,6 +307,19 @@ def _middle(ranks: Sequence[int]) -> int:
     # The rank whose loss measures hidden entries at all ranks. The dispersion of counts depends on
     # the rank, and losses at different dispersions cannot be compared.
     return ranks[len(ranks) // 2]
+
+
+def _hidden_of(problems: Mapping[int, Problem], loss: Loss, cache: Cache, part: Work) -> np.ndarray:
+    """Losses on blocks left out, (ranks, blocks)."""
+    dataset, found = next(iter(problems.values())).dataset, []
+    blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
+    spawned = part.rng.spawn(len(problems) * len(blocks))
+    for i, (rank, problem) in enumerate(problems.items()):
+        draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
+        share = part.part_of(1.0 / len(problems))
+        arrays = cache.arrays(f"hidden-{rank}", _hidden, problem, loss, draws, share)
+        found.append(arrays["f"])
+    return np.array(found)
 
 
 def _hidden(

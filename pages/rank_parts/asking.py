@@ -62,12 +62,15 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
     if not work.ready():
         low, high = asked.seconds(dataset)
         if _being_made(dataset) is None:
+            by, depends = "The error on hidden entries recommends", "converge slowly"
+            if asked.evidence:
+                by = "The evidence and the error on hidden entries recommend"
+                depends = f"have {asked.most_modes:d} modes or more"
             st.markdown(
-                "The evidence and the error on hidden entries recommend a rank. Stability and the "
-                "number of modes stand beside them. "
-                f"**On an idle computer it takes roughly {plain(duration(low))} where every rank "
-                f"has one mode, up to {plain(duration(high))} where they have "
-                f"{asked.most_modes:d} or more.** It goes on when you close this tab."
+                f"{by} a rank. Stability and the number of modes stand beside. "
+                f"**On an idle computer it takes roughly {plain(duration(low))}, up to "
+                f"{plain(duration(high))} where ranks {depends}.** It goes on when you close this "
+                "tab."
             )
             if work.parts and place().status(work).status == "none":
                 st.info("It was begun before and did not end. What was made is kept; it goes on.")
@@ -138,8 +141,24 @@ def _new(dataset: Dataset) -> RankQuestion:
             f"Says how probable a factorization is, and by what fits are measured. {proposal.said}"
         ),
     )
+    evidence, tried = True, tuple(range(first, last + 1))
+    lacking = MODELS[key].unnormalised(dataset, MODELS[key].Settings())
+    if lacking:
+        st.caption(plain(f"No evidence: {lacking}"))
+    else:
+        usual = RankQuestion(dataset.hash, tried, model=key)
+        seconds = usual.evidence_seconds(dataset)
+        evidence = st.checkbox(
+            "Compute the log evidence",
+            usual.in_time(dataset).evidence,
+            key=f"rank_evidence_{dataset.hash}_{key}_{last}",
+            help=plain(
+                "It says how probable each rank is. Here it takes about "
+                f"{duration(seconds)} or more. Hidden entries do without it."
+            ),
+        )
     noise = "free"
-    if Capability.GAUSSIAN_NOISE in MODELS[key].capabilities:
+    if evidence and Capability.GAUSSIAN_NOISE in MODELS[key].capabilities:
         noise = st.radio(
             "Noise level",
             list(NOISES),
@@ -148,8 +167,6 @@ def _new(dataset: Dataset) -> RankQuestion:
             help="The evidence compares ranks under this. “The same”: from the residual of the "
             "largest rank. “Free”: for each rank the most probable one.",
         )
-    elif lacking := MODELS[key].unnormalised(dataset, MODELS[key].Settings()):
-        st.caption(plain(f"No evidence: {lacking}"))
     with st.expander("Settings"):
         restarts = st.number_input("Restarts of each rank", 2, 200, 20, key="rank_restarts")
         modes = st.number_input(
@@ -161,7 +178,6 @@ def _new(dataset: Dataset) -> RankQuestion:
             help="Of so many modes, the best first, the evidence of a rank is summed.",
         )
         seed = st.number_input("Seed", 0, 2**31, 0, key="rank_seed", help="Same seed, same result.")
-    tried = tuple(range(first, last + 1))
     return RankQuestion(
         dataset.hash,
         tried,
@@ -170,4 +186,5 @@ def _new(dataset: Dataset) -> RankQuestion:
         most_modes=int(modes),
         seed=int(seed),
         model=key,
+        evidence=evidence,
     )

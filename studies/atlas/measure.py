@@ -13,7 +13,7 @@ import numpy as np
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.described import dominant_feature
 from bnmf_core.analysis.proposal import proposal
-from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
+from bnmf_core.analysis.ranks import RankQuestion, compared
 from bnmf_core.cli.analyse import METRIC, STAGES
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.findings import verdicts
@@ -113,12 +113,9 @@ def _recommended(
     """The rank that the comparison of ranks recommends, and how surely."""
     most = min(plan.last_rank, dataset.D - 1, dataset.N - 1)
     ranks = tuple(range(plan.first_rank, most + 1))
-    work = RankWork(
-        store.root, RankQuestion(store.add_dataset(dataset), ranks, seed=seed, model=model), dataset
-    )
+    asked = RankQuestion(store.add_dataset(dataset), ranks, seed=seed, model=model)
     with one_blas_thread():
-        work.make(lambda part, stage: None, lambda: False)
-    advice = recommend(read(work.folder))
+        advice = recommend(compared(store.root, asked, dataset))
     return {"rank": advice.rank, "rank_grade": advice.grade, "rank_said": advice.sentence}
 
 

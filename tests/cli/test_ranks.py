@@ -32,6 +32,10 @@ def test_ranks_are_those_that_python_compares(ask, command, home):
     pd.testing.assert_frame_equal(stored.table, study.table)
     code, table, _ = command(*words, "--seed", "3")
     assert code == 0 and study.criteria["evidence"].said in table and study.noise in table
+    # Without the evidence, which would be quick here.
+    fewer = ask("ranks", *generated, "--ranks", "1:3", "--restarts", "4", "--no-evidence")
+    assert [row["log_evidence"] for row in fewer["ranks"]] == [None] * 3
+    assert "left out to save time" in fewer["criteria"]["evidence"]["said"]
     # Half of the matrix has no rank 8.
     large = ask("ranks", *generated, "--ranks", "8", "--sigma", "0.1", "--restarts", "2")
     assert large["ranks"][0]["hidden_error"] is None

@@ -14,6 +14,7 @@ from bnmf_core.evidence.parts import Work
 from bnmf_core.evidence.rank_evidence import of_all_reached, same_order
 from bnmf_core.evidence.rank_study import so_far
 from bnmf_core.figures.ranks import rank_criteria
+from bnmf_core.findings.ranks import OPEN, recommend
 from bnmf_core.likelihoods import gaussian
 
 from .test_mode_evidence import evidence_by_importance
@@ -48,6 +49,26 @@ def test_a_planted_rank_is_found(planted):
     # The fit alone says nothing.
     assert (np.diff(table["fit"]) < 0).all()
     assert "0.1 at every rank, as given" in study.noise
+
+
+def test_without_the_evidence_the_rest_is_the_same(planted):
+    told, data = [], low_rank(12, 20, rank=2, noise=0.1, rng=np.random.default_rng(1))
+    with_evidence = planted[0]
+    study = rank_study(
+        data,
+        [1, 2, 3, 4],
+        evidence=False,
+        restarts=6,
+        rng=np.random.default_rng(0),
+        on_progress=told.append,
+    )
+    same = ["rank", "hidden_error", "hidden_error_spread", "stability", "modes", "fit"]
+    pd.testing.assert_frame_equal(study.table[same], with_evidence.table[same])
+    assert study.criteria["hidden"] == with_evidence.criteria["hidden"]
+    assert "log_evidence" not in study.known and "sigma" not in study.known
+    found = recommend(study)
+    assert (found.rank, found.grade) == (2, OPEN) and "left out to save time" in found.reason
+    assert (np.diff(told) >= 0).all() and told[-1] == 1.0
 
 
 def test_progress_never_falls_and_ends_at_one(planted):

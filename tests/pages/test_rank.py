@@ -1,7 +1,9 @@
 """The page Rank: a study from its cost to its answer, stored, reopened, taken to a run."""
 
+import hashlib
 import json
 import shutil
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -222,6 +224,32 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert "Gaussian and alike" not in told and "relative error" not in told
     assert "Kullback–Leibler divergence" in app.selectbox(key=f"rank_study_{data.hash}").options[0]
     assert ranks.newest(server.store.root, data.hash, SQUARED_ERROR) is None
+
+
+def test_an_evidence_that_takes_long_is_left_out_unless_asked_for(server):
+    X = np.random.default_rng(0).gamma(1.0, size=(400, 6000))
+    data = Dataset.from_array(X, name="wide")
+    server.store.add_dataset(data)
+    usual = RankQuestion(data.hash, tuple(range(1, 9)))
+    assert usual.evidence_seconds(data) > ranks.PATIENCE
+    app = page("rank")
+    evidence = app.checkbox[0]
+    assert evidence.label == "Compute the log evidence" and not evidence.value
+    assert "The error on hidden entries recommends a rank" in words(app)
+    assert not [radio for radio in app.radio if radio.key == "rank_noise"]
+    evidence.check().run()
+    assert "The evidence and the error on hidden entries" in words(app)
+    assert app.radio(key="rank_noise")
+
+
+def test_an_evidence_that_takes_little_is_computed_and_stored_where_it_was(data):
+    usual = RankQuestion(data.hash, (1, 2, 3))
+    assert usual.in_time(data) == usual
+    assert usual.key != replace(usual, evidence=False).key
+    # As before it could be left out.
+    asked = {name: value for name, value in asdict(usual).items() if name != "evidence"}
+    decides = json.dumps([ranks.VERSION, asked], sort_keys=True)
+    assert usual.key == hashlib.sha256(decides.encode()).hexdigest()[:12]
 
 
 def test_models_that_data_speak_against_are_not_offered():

@@ -90,6 +90,13 @@ def unseen(labels: np.ndarray, optima: np.ndarray) -> Unseen | None:
         return None
 
 
+def as_one(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of modes that are pieces of one family: their mass, together, at the heaviest."""
+    heaviest, known = most_probable(table), table["mass"].notna().any()
+    whole = np.where((table["mode"] == heaviest) & known, 1.0, np.nan)
+    return table.assign(joined=heaviest, mass=whole, mass_low=whole, mass_high=whole)
+
+
 def widest(comparison: Comparison, metric: str, modes: Modes) -> float:
     """The largest distance between two optima of one mode."""
     optima = np.flatnonzero(comparison.optima)

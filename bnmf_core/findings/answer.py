@@ -128,9 +128,26 @@ class Answer:
         return ranks.newest(found.root, found.runs[0].dataset, found.fit.loss)
 
     @cached_property
-    def table(self) -> pd.DataFrame:
-        """A row per mode, see :func:`~bnmf_core.analysis.mode_table.mode_table`."""
+    def _pieces(self) -> pd.DataFrame:
         return mode_table.mode_table(self.comparison, self.metric, self.modes, self.evidence)
+
+    @cached_property
+    def one_family(self) -> bool:
+        """Whether modes are pieces of one family, each as good as the best.
+
+        How the mass is split among them depends on where it is cut.
+        """
+        labels, paths = self.modes.labels, self.islands
+        joined = paths is not None and paths.one_family(labels, self.comparison.optima)
+        return joined and bool(self._pieces["as_good_as_best"].all())
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per mode, see :func:`~bnmf_core.analysis.mode_table.mode_table`.
+
+        Pieces of one family have their mass together.
+        """
+        return mode_table.as_one(self._pieces) if self.one_family else self._pieces
 
     @cached_property
     def mode_names(self) -> list[str]:

@@ -91,10 +91,8 @@ def explanations(answer: Answer) -> Verdict:
     if count == 1:
         within = apart(answer.comparison, answer.metric, answer.modes)
         return verdict("one", CLEAR, fact("all_one", apart=within))
-    islands, labels = answer.islands, answer.modes.labels
     kind = "several" if good > 1 else "one_best"
-    if good == count and islands and islands.one_family(labels, answer.comparison.optima):
-        kind = "one_family"
+    kind = "one_family" if answer.one_family else kind
     best = int(table["as_good_as_best"].to_numpy().argmax()) + 1
     found = fact(f"counted.{kind}", modes=count, good=good, best=best)
     if kind == "one_family":

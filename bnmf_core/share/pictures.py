@@ -244,7 +244,7 @@ def _shares(subject: Subject) -> Iterator[Picture]:
 
 def _likelihood_power(subject: Subject) -> Iterator[Picture]:
     weighed = subject.answer.evidence
-    if weighed is not None and len(weighed.powers) > 1:
+    if weighed is not None and len(weighed.powers) > 1 and not subject.answer.one_family:
         yield likelihood_power(weighed, subject.modes, subject.answer.mode_names)
 
 

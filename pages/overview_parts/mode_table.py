@@ -27,7 +27,7 @@ def show(look: Lens, found: Answer) -> None:
     _table(look, found.table, *weights.of_modes(look, found.table), unsettled)
     drawn: list[Callable[[], None]] = []
     weighed, unseen = found.evidence, found.unseen
-    if weighed is not None and len(weighed.powers) >= 2:
+    if weighed is not None and len(weighed.powers) >= 2 and not found.one_family:
         masses = pictures.likelihood_power(weighed, look.modes, look.mode_names)
         drawn.append(lambda: view.picture(masses, look.origin))
     if unseen is not None and unseen.restarts >= 2:

@@ -124,8 +124,7 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
     table, comparison = answer.table, answer.comparison
     optima = comparison.optima
     facts = component_facts(answer)
-    labels, islands = answer.conclusions, answer.islands
-    family = islands is not None and islands.one_family(answer.modes.labels, optima)
+    labels = answer.conclusions
     return {
         "threshold": float(answer.modes.threshold),
         "restarts": int(optima.sum()),
@@ -133,8 +132,8 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
         "modes": len(table),
         "as_good": int(table["as_good_as_best"].sum()),
         "masses": [None if np.isnan(mass) else float(mass) for mass in table["mass"]],
-        "family": family,
-        "elsewhere": 0.0 if family else _elsewhere(answer),
+        "family": answer.one_family,
+        "elsewhere": 0.0 if answer.one_family else _elsewhere(answer),
         "states": list(facts.states),
         "verdicts": {
             title: {"word": one.word, "grade": one.grade, "said": one.said}

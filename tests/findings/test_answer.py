@@ -14,7 +14,8 @@ from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import ranks, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.conclusions import Conclusions
-from bnmf_core.analysis.mode_table import mode_table
+from bnmf_core.analysis.islands import Islands
+from bnmf_core.analysis.mode_table import largest_mass, mode_table
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
@@ -24,6 +25,7 @@ from bnmf_core.findings import sources as of
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import shared
 from bnmf_core.findings.facts import fact, say
+from bnmf_core.findings.modes import mass_in_words
 from bnmf_core.findings.ranks import of_rank
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
@@ -151,6 +153,28 @@ def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):
     keys = [finding.key for finding in found]
     assert keys == ["found", "probable", "missing", "components", "labels", "next"]
     assert found[0].doubt == "And more. separate. And more."
+
+
+@pytest.mark.parametrize("one_family", [True, False])
+def test_pieces_of_one_family_have_their_mass_together(two, one_family):
+    comparison, modes = two
+    answer = Answer(comparison, "max_angle", modes)
+    rows = [int(np.flatnonzero(comparison.optima & (modes.labels == k))[0]) for k in range(2)]
+    families = [0, 0] if one_family else [0, 1]
+    vars(answer)["islands"] = Islands("", rows, families)
+    assert answer.one_family == one_family
+    apart = mode_table(comparison, "max_angle", modes, None)
+    apart = apart.assign(mass=[0.3, 0.7], mass_low=[0.2, 0.6], mass_high=[0.4, 0.8], weighed=1)
+    vars(answer)["_pieces"] = apart
+    told = [mass_in_words(row) for _, row in answer.table.iterrows()]
+    if not one_family:
+        assert told == ["30 % (20 % to 40 %)", "70 % (60 % to 80 %)"]
+        return
+    assert told == ["one with mode 2", "> 99.9 %"]
+    assert largest_mass(answer.table).tolist() == [1.0, 1.0]
+    poorer = Answer(comparison, "max_angle", modes)
+    vars(poorer).update(islands=answer.islands, _pieces=apart.assign(as_good_as_best=[True, False]))
+    assert not poorer.one_family and poorer.table is poorer._pieces
 
 
 def test_draws_alone_are_told_as_what_they_are(tmp_path):

@@ -43,6 +43,7 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
         "conclusions": None,
         "weighty": None,
         "islands": None,
+        "one_family": False,
     }
     return SimpleNamespace(**(found | further))
 
@@ -80,8 +81,8 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
 
 def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
     """Another cut would split it otherwise; separate modes as good as the best have masses."""
-    for families, word in (((0, 0), "one family"), ((0, 1), "clear")):
-        both = answer(islands=Islands("", rows=(0, 3), families=families))
+    for one_family, word in ((True, "one family"), (False, "clear")):
+        both = answer(one_family=one_family)
         both.table["as_good_as_best"] = True
         found = verdicts.explanations(both)
         assert found.word == word

@@ -92,7 +92,7 @@ def unseen(labels: np.ndarray, optima: np.ndarray) -> Unseen | None:
 
 def as_one(table: pd.DataFrame) -> pd.DataFrame:
     """The table of modes that are pieces of one family: their mass, together, at the heaviest."""
-    heaviest, known = most_probable(table), table["mass"].notna().any()
+    heaviest, known = most_probable(table), bool(table["mass"].notna().any())
     whole = np.where((table["mode"] == heaviest) & known, 1.0, np.nan)
     return table.assign(joined=heaviest, mass=whole, mass_low=whole, mass_high=whole)
 

@@ -29,7 +29,7 @@ from bnmf_core.solvers import usual_solver
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 9
+VERSION = 10
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.

@@ -12,6 +12,8 @@ from bnmf_core.figures.style import HIGHLIGHT, MUTED, ROUNDING, RunStyle, layout
 from bnmf_core.figures.thinning import thinned
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
+# From this stress on a map says that it is a poor one; 0.2 is poor for few points (Kruskal 1964).
+TOO_FEW = 0.3
 
 
 def factorization_map(
@@ -102,12 +104,15 @@ def left_out(stress: float) -> str:
 
     >>> left_out(0.221)
     ' Distances on the map deviate from the true ones by 22 %.'
+    >>> left_out(0.624)
+    ' Two dimensions are too few: distances on the map deviate from the true ones by 62 %.'
     >>> left_out(0.001)
     ''
     """
     if stress < 0.005:
         return ""
-    return f" Distances on the map deviate from the true ones by {100 * stress:.0f} %."
+    far = f"istances on the map deviate from the true ones by {100 * stress:.0f} %."
+    return f" Two dimensions are too few: d{far}" if stress >= TOO_FEW else f" D{far}"
 
 
 def simplex_view(

@@ -28,6 +28,9 @@ CHAINS, SWEEPS, UNSEEN = 8, 150, 50
 # covers another one is shorter than from one that is covered.
 WIDER = 1.2
 
+# Standard deviations below 0 from which on what is left of a normal is as good as an exponential.
+FAR = 3.0
+
 Factors = tuple[np.ndarray, np.ndarray]
 
 
@@ -223,7 +226,16 @@ class _Met:
         self.means, self.squares, self.variances, self.draws = np.zeros((4, *shape))
 
     def conditionals(self, means: np.ndarray, variances: np.ndarray) -> None:
-        """Note the normals of all chains at one state."""
+        """Note the normals of all chains at one state.
+
+        Far below 0 the mean and the width of a normal tell nothing of what is left of it above 0,
+        an exponential of the rate -mean / variance: a normal nearer to 0 that has this rate stands
+        for it. Otherwise an entry that X says nothing of for a moment would decide the average.
+        """
+        far = means < -FAR * np.sqrt(variances)
+        scale = np.divide(variances, -means, out=np.ones_like(means), where=far)
+        means = np.where(far, -(FAR**2) * scale, means)
+        variances = np.where(far, (FAR * scale) ** 2, variances)
         self.count += means.shape[0]
         self.means += means.sum(axis=0)
         self.squares += np.einsum("mrn,mrn->rn", means, means)

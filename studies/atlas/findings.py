@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME
 from bnmf_core.core.names import listed, percent
 from bnmf_core.findings.components import AMBIGUOUS, DETERMINED, PROVISIONAL
 from bnmf_core.findings.verdicts import UNCLEAR, WAITING
@@ -22,6 +23,7 @@ UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
 # Of components, in the order of the table.
 STATES = (DETERMINED, PROVISIONAL, AMBIGUOUS)
+JUDGED = (MATTERS, OPEN, SAME)
 
 
 def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
@@ -117,7 +119,7 @@ def tables(study: StudyResult) -> list[Table]:
         for key, told in by_data(study).items()
         for of_rank, cell in told
     ]
-    made = [_modes(first), _verdicts(first)]
+    made = [_modes(first), _verdicts(first), _conclusions(first)]
     if len({seed for *_, seed in found}) > 1:
         made.append(_stability(found))
     return [*made, _sources(found)]
@@ -168,6 +170,39 @@ def _graded(verdict: dict[str, str] | None) -> str:
         return NONE
     word, grade = verdict["word"], verdict["grade"]
     return word if word == grade else f"{word} ({grade})"
+
+
+def _conclusions(first: list[First]) -> Table:
+    """Of the labels that a published conclusion is about, how far AUC differs among explanations.
+
+    A row for each label; the largest difference is that of one class.
+    """
+    rows = []
+    for label, of_rank, cell in first:
+        by_label: dict[str, list[dict[str, Any]]] = {}
+        for task in cell["conclusions"]:
+            by_label.setdefault(task["label"], []).append(task)
+        for name, tasks in by_label.items():
+            best = [task["areas"][0] for task in tasks]
+            judged = Counter(task["verdict"] for task in tasks)
+            widest = max(tasks, key=lambda task: task["difference"])
+            compared = len(widest["areas"])
+            rows.append(
+                (
+                    label,
+                    f"{cell['rank']}{' (published)' * (of_rank == PUBLISHED)}",
+                    name,
+                    compared,
+                    f"{min(best):.3f} to {max(best):.3f}" if len(best) > 1 else f"{best[0]:.3f}",
+                    f"{widest['difference']:.3f} ({widest['task']})" if compared > 1 else NONE,
+                    *(of(judged[verdict], len(tasks)) for verdict in JUDGED),
+                )
+            )
+    columns = (
+        *("data", "components", "labels", "factorizations compared", "AUC of the best fit"),
+        *("largest difference", *JUDGED),
+    )
+    return {"title": WORDS["tables"]["conclusions"], "columns": columns, "rows": rows}
 
 
 def _stability(found: dict[Of, dict[str, Any]]) -> Table:

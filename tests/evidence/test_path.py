@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.samplers.entries import Entries, Given, conditional_moments, redraw, rescale
@@ -135,3 +136,24 @@ def test_a_scale_move_leaves_the_product_alone():
     rescale(moved_A, moved_W, flat[0], flat[1], (A[0], W[0]), rng)
     np.testing.assert_allclose(np.einsum("mrd,mrn->mdn", moved_A, moved_W), before, rtol=1e-12)
     assert (moved_A != A).any()
+
+
+def test_an_entry_that_is_hardly_seen_is_where_its_prior_has_it():
+    """Of the last observation one feature was seen, and only component 1 has it."""
+    rng, rate = np.random.default_rng(2), 2.0
+    A = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, 1.5], [0.4, 0.8]])
+    W = rng.exponential(1 / rate, (2, 30))
+    X = np.maximum(A @ W + 0.05 * rng.normal(size=(4, 30)), 0.0)
+    mask = np.ones(X.shape, bool)
+    mask[1:, -1] = False
+    data = Dataset.from_array(X, mask=mask)
+    problem = Problem(data, gaussian.MODEL, gaussian.Settings(sigma=0.05, rate=rate), 2)
+    posterior = ConditionalPosterior(problem)
+    found = [posterior.around(A, W, np.random.default_rng(seed)) for seed in range(3)]
+    hardly = [around.W.mean[1, -1] * rate for around in found]
+    # Averages of normals before they are cut would be thousands of times as far out.
+    assert 0.5 < min(hardly) <= max(hardly) < 5.0
+    # What X determines stays where it was.
+    for around in found:
+        of_A, of_W = around.centre
+        np.testing.assert_allclose((of_A.T @ of_W)[:, :-1], (A @ W)[:, :-1], atol=0.25)

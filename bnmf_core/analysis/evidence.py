@@ -46,6 +46,9 @@ MOST = 8
 # whole may take before fewer modes are weighed.
 STEPS, RATE, PATIENCE = 350, 4.0e9, 1200.0
 SEED = 20
+# Populations of a mode at most, where errors leave open which mode has the most mass; but two
+# where the time that is allowed would not do for so many modes.
+MOST_REPEATS, SOON = 8, 4 * MOST
 # Tables of masses that are kept at hand.
 MOST_KNOWN = 64
 # Columns of the masses of modes.
@@ -204,7 +207,15 @@ def compute(
                 "which is too long to be done unasked; mode_evidence does it in a notebook."
             )
         taken = rows[: min(MOST, affordable)]
-        table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
+        table = weigh(
+            comparison,
+            taken.tolist(),
+            1.0,
+            report,
+            stopped,
+            executor,
+            most_repeats=MOST_REPEATS if affordable >= SOON else 2,
+        )
         files.write_json(folder / "table.json", table.to_dict("list"))
         found = {
             "problem": "",
@@ -229,6 +240,7 @@ def weigh(
     executor: Executor | None = None,
     particles: int | None = None,
     seed: int = SEED,
+    most_repeats: int = 2,
 ) -> pd.DataFrame:
     """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
 
@@ -246,6 +258,7 @@ def weigh(
         replace(run.subset(np.zeros(len(rows), int)), A=A, W=W, ids=np.array(rows)),
         rng=np.random.default_rng(seed),
         particles=particles,
+        most_repeats=most_repeats,
         likelihood_power=power,
         check=power == 1.0,
         metric=METRIC,

@@ -51,6 +51,7 @@ def mode_evidence(
     model_settings: Mapping[str, Value] | None = None,
     particles: int | None = None,
     repeats: int = 2,
+    most_repeats: int = 2,
     likelihood_power: float = 1.0,
     check: bool = True,
     metric: str = "max_angle",
@@ -68,7 +69,8 @@ def mode_evidence(
     model, model_settings : under which the modes are weighed; None: those of the run.
     particles : how many go from each start to the posterior; None: 32 where there are many numbers
         to draw, up to 256 where there are few. repeats : how often, 2 or more; their
-        scatter is the error.
+        scatter is the error. most_repeats : how often at most where errors leave open which mode
+        has the most mass; each time as many again are made.
     likelihood_power : 1 takes the noise model at its word; at 0.1 ten entries of X
         count as one (coarsened posterior, Miller & Dunson 2019).
     check : whether modes that may have mass are annealed once more, with twice the steps.
@@ -124,8 +126,8 @@ def mode_evidence(
             "were asked for; at least 2 of each and a power above 0, at most 1, are needed."
         )
     A, W = np.asarray(factorizations.A), np.asarray(factorizations.W)
-    # Of every start: a look around, a quick look, two repeats, twice the steps of one.
-    expected = A.shape[0] * (3 + repeats)
+    # Of every start: a look around, a quick look, repeats that look around, twice the steps of one.
+    expected = A.shape[0] * (3 + 2 * repeats)
     with Tasks(executor, stopped, on_progress, expected) as tasks:
         weighing = Weighing(
             problem, A, W, likelihood_power, find_distance(metric), tasks, rng, solve
@@ -135,6 +137,11 @@ def mode_evidence(
             weighing.anneal(chosen, QUICK, repeats, quick=True)
             chosen = weighing.within(FAR_OUT_OF_REACH)
         weighing.anneal(chosen, count, repeats)
+        weighing.conclude()
+        while 2 * repeats <= most_repeats and (undecided := weighing.undecided()).size:
+            weighing.anneal(undecided, count, repeats, more=True)
+            weighing.conclude()
+            repeats *= 2
         if check:
             weighing.double(weighing.within(OUT_OF_REACH), count)
         weighing.conclude()

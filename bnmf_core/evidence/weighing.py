@@ -4,8 +4,9 @@ A particle belongs to the start that a solver reaches from it. Where the solver 
 model, it belongs to the nearest start.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse, special
@@ -101,6 +102,21 @@ class Start:
         """With what twice the steps gave as one more population."""
         return replace(self, evidences=(*self.evidences, doubled), doubled=doubled)
 
+    def joint(self, later: "Start") -> "Start":
+        """With the populations of ``later`` beside its own."""
+        parts = [len(self.evidences), len(later.evidences)]
+
+        def mean(name: str) -> Any:
+            return np.average([getattr(self, name), getattr(later, name)], axis=0, weights=parts)
+
+        return replace(
+            self,
+            evidences=(*self.evidences, *later.evidences),
+            floor=mean("floor"),
+            nearest=mean("nearest"),
+            stays=mean("stays"),
+        )
+
     def row(self, k: int) -> dict[str, object]:
         """What the table says of it, the k-th start."""
         # Of chains that left, all that is known is where they are.
@@ -151,10 +167,7 @@ class Weighing:
         )
         self._tasks, self._rng = tasks, rng
         K = self.A.shape[0]
-        self._around = tasks.make(
-            _look_around,
-            [(problem, self.A[k], self.W[k], beta, g) for k, g in enumerate(rng.spawn(K))],
-        )
+        self._around = self._look_around(range(K))
         self.starts = [Start(self._drifts(around)) for around in self._around]
         # Only these have a part of the posterior: what lies near a start that chains leave
         # belongs to the one where they end.
@@ -171,32 +184,55 @@ class Weighing:
         evidences = np.array([self.starts[k].log_evidence for k in self.staying])
         return self.staying[evidences > evidences.max(initial=-np.inf) - nats]
 
-    def anneal(self, chosen: np.ndarray, count: int, repeats: int, quick: bool = False) -> None:
-        """Send ``repeats`` populations of ``count`` particles from each of the chosen starts."""
-        made = self._populations([(k, count, None) for k in chosen for _ in range(repeats)])
+    def anneal(
+        self, chosen: np.ndarray, count: int, repeats: int, quick: bool = False, more: bool = False
+    ) -> None:
+        """Send ``repeats`` populations of ``count`` particles from each of the chosen starts.
+
+        Unless it is a quick look, each of them looks around anew, so that their scatter holds what
+        depends on that, too. ``more`` : beside those that were sent before.
+        """
+        wanted = [k for k in chosen for _ in range(repeats)]
+        around = [self._around[k] for k in wanted] if quick else self._look_around(wanted)
+        made = self._populations([(one, count, None) for one in around])
         for i, k in enumerate(chosen):
             weighed = self._weigh(k, made[i * repeats : (i + 1) * repeats])
-            self.starts[k] = replace(weighed, quick=quick)
+            self.starts[k] = self.starts[k].joint(weighed) if more else weighed
+            self.starts[k] = replace(self.starts[k], quick=quick)
 
     def double(self, chosen: np.ndarray, count: int) -> None:
         """Send one more population from each, with every step of the first one in two."""
         steps = [self.starts[k].powers for k in chosen]
         made = self._populations(
             [
-                (k, count, None if powers is None else halved(powers))
+                (self._around[k], count, None if powers is None else halved(powers))
                 for k, powers in zip(chosen, steps, strict=True)
             ]
         )
         for k, population in zip(chosen, made, strict=True):
             self.starts[k] = self.starts[k].again(self._weigh(k, [population]).evidences[0])
 
-    def _populations(self, wanted: Sequence[tuple[int, int, np.ndarray | None]]) -> list[Annealed]:
+    def _look_around(self, wanted: Iterable[int]) -> list[Around]:
+        """What chains meet that set out at each of these starts."""
+        starts = list(wanted)
+        generators = self._rng.spawn(len(starts))
+        return self._tasks.make(
+            _look_around,
+            [
+                (self._problem, self.A[k], self.W[k], self._beta, generator)
+                for k, generator in zip(starts, generators, strict=True)
+            ],
+        )
+
+    def _populations(
+        self, wanted: Sequence[tuple[Around, int, np.ndarray | None]]
+    ) -> list[Annealed]:
         generators = self._rng.spawn(len(wanted))
         return self._tasks.make(
             _anneal,
             [
-                (self._problem, self._around[k], self._beta, count, powers, generator)
-                for (k, count, powers), generator in zip(wanted, generators, strict=True)
+                (self._problem, around, self._beta, count, powers, generator)
+                for (around, count, powers), generator in zip(wanted, generators, strict=True)
             ],
         )
 
@@ -239,6 +275,21 @@ class Weighing:
         if not self._solve:
             return counts_to, counts_to, np.ones(len(A), dtype=bool)
         return counts_to, apart.argmin(axis=1), apart.min(axis=1) <= SAME_MODE
+
+    def undecided(self) -> np.ndarray:
+        """The staying starts of the modes among which errors leave open which has the most mass.
+
+        None where one leads whatever the errors are; see :meth:`conclude`, which comes before.
+        """
+        evidence = [one.log_evidence if one.keeps else -np.inf for one in self.starts]
+        if not np.isfinite(evidence).any():
+            return np.empty(0, int)
+        error = np.array([one.error for one in self.starts])
+        joined = np.array([one.joined for one in self.starts])
+        mass, low, high = shares(np.array(evidence), error, np.random.default_rng(0), joined)
+        open_ = np.flatnonzero((high >= low[mass.argmax()]) & (high > 0.0))
+        contending = self.staying[np.isin(joined[self.staying], open_)]
+        return contending if open_.size > 1 else np.empty(0, int)
 
     def conclude(self) -> None:
         """Join starts that end in each other, and see whether their populations keep the mode.

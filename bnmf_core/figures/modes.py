@@ -66,6 +66,8 @@ def mode_map(
     unit: str,
     focus: np.ndarray,
     measure: str = SQUARED_ERROR.measure,
+    dots_are: str = "factorizations",
+    one_family: bool = False,
 ) -> go.Figure:
     """Modes and draws in the plane, each circle's area the number of restarts that end there.
 
@@ -78,7 +80,8 @@ def mode_map(
     optima : (m,) bool, converged restarts. masses : K words for the posterior mass, "" for unknown;
         written beside the modes that are ``heavy`` (K,) bool.
     names : K names of modes. unit : of the distance. focus : (m,) bool, what is looked at.
-    measure : what the errors of members are.
+    measure : what the errors of members are. dots_are : what is no converged restart.
+    one_family : whether the modes are pieces of one family.
     """
     points = np.where(np.abs(points) < ROUNDING, 0.0, points)
     K = len(representatives)
@@ -154,10 +157,11 @@ def mode_map(
     else:
         notes.append(_scale_bar(figure, points, scale, unit))
     figure.update_layout(annotations=notes)
-    plural = "modes" if K > 1 else "mode"
     made = [f"{int(count.sum())} restarts"] if count.any() else []
-    made += [f"{dots.size} {'other ' if made else ''}factorizations"] if dots.size else []
-    title = f"{K} {plural} of {', '.join(made)}"
+    made += [f"{dots.size} {dots_are}"] if dots.size else []
+    title = f"{K} mode{'s' * (K > 1)} of {', '.join(made)}"
+    if one_family:
+        title = f"One family, cut into {title}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
     return layout(figure, title, HEIGHT, margin=margin)
 

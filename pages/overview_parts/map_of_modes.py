@@ -29,6 +29,7 @@ def show(look: Lens, found: Answer) -> None:
     kinds = ["draws"] * bool(drawn.any())
     kinds += ["what has not converged"] * bool((~analysis.optima & ~drawn).any())
     dots = f" Dots: {listed(kinds)}." if kinds else ""
+    others = "other factorizations" if analysis.optima.any() else "factorizations"
     measured = left_out(stress) if dots or len(table) > 1 else ""
     view.chart(
         mode_map(
@@ -43,6 +44,8 @@ def show(look: Lens, found: Answer) -> None:
             look.distance.unit,
             look.focus,
             analysis.measure,
+            dots_are="draws" if kinds == ["draws"] else others,
+            one_family=found.one_family,
         ),
         f"Circle: a mode, its area the restarts that end there.{dots}{measured}",
         name="map",

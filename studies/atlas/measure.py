@@ -85,9 +85,10 @@ def measured(
         else:
             told["rank"] = source.rank
         clock.append(time.perf_counter())
-        recommended = preset(dataset, told["rank"], seed, restarts=plan.restarts, model=model.model)
+        restarts, minutes = source.restarts or plan.restarts, plan.minutes * (not source.restarts)
+        recommended = preset(dataset, told["rank"], seed, restarts=restarts, model=model.model)
         specs = [
-            replace(spec, seconds=60.0 * plan.minutes) if spec.algorithm in EXPLORERS else spec
+            replace(spec, seconds=60.0 * minutes) if spec.algorithm in EXPLORERS else spec
             for spec in recommended.specs
         ]
         with closing(JobRunner(store)) as runner:

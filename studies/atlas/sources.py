@@ -30,6 +30,7 @@ class Source:
     licence : of the data; those of samples are in ``sample_data/SOURCES.md``.
     rank, reference : the published number of components and who says so; None for none.
     conclusion : key of the labels that a published or obvious conclusion is about, "" for none.
+    restarts : of each kind of start, where the plan's number would take hours; 0: the plan's.
     """
 
     key: str
@@ -43,11 +44,12 @@ class Source:
     rank: int | None = None
     reference: str = ""
     conclusion: str = ""
+    restarts: int = 0
 
     @property
     def decides(self) -> dict[str, Any]:
         """What decides the numbers: not the words on it."""
-        words = ("label", "field", "licence", "reference")
+        words = ("label", "field", "licence", "reference", *["restarts"] * (not self.restarts))
         return {name: value for name, value in asdict(self).items() if name not in words}
 
     def present(self, data: Path | None) -> bool:

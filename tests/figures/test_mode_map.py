@@ -17,7 +17,7 @@ def drawn():
     masses, heavy = ["> 99.9 %", "< 0.1 %"], np.array([True, False])
     names, focus = ["mode 1", "mode 2"], np.ones(25, bool)
     of = (labels, np.array([3, 17]), optima, masses, heavy, names, "°", focus)
-    return mode_map(points, members, *of)
+    return mode_map(points, members, *of, dots_are="draws", one_family=True)
 
 
 def test_the_mode_with_the_mass_is_labelled_however_few_restarts_found_it():
@@ -57,7 +57,7 @@ def test_only_heavy_modes_have_their_mass_beside_them(drawn):
     notes = " ".join(note.text for note in drawn.layout.annotations)
     assert "> 99.9 % of the mass" in notes and "< 0.1 %" not in notes
     assert "posterior mass < 0.1 %" in drawn.data[1].hovertext[1]
-    assert drawn.layout.title.text == "2 modes of 20 restarts, 5 other factorizations"
+    assert drawn.layout.title.text == "One family, cut into 2 modes of 20 restarts, 5 draws"
 
 
 def test_factorizations_in_one_place_have_no_scale():

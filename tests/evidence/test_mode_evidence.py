@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from bnmf_core import Dataset, RunSpec, distances, find_modes, laurberg, mode_evidence, run
 from bnmf_core.core.errors import Cancelled, RunError, SettingsError
 from bnmf_core.core.problem import Problem
+from bnmf_core.evidence import weighing
 from bnmf_core.evidence.annealing import anneal, halved
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.evidence.weighing import own_part
@@ -140,6 +141,28 @@ def test_two_solutions_have_half_the_mass_each(sigma):
     ]
     assert np.abs(np.mean(masses) - 0.5) < 0.06
     assert np.abs(np.array(masses) - 0.5).max() < 0.2
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_more_repeats_are_made_only_where_errors_leave_the_winner_open(even, monkeypatch):
+    """Two equal masses stay open however many there are; then they are known better."""
+    looks = []
+    look = weighing._look_around
+    monkeypatch.setattr(weighing, "_look_around", lambda *of, **how: looks.append(0) or look(*of))
+    noise = 0.0 if even else 0.01
+    data = laurberg("two", noise=noise, rng=np.random.default_rng(0))
+    starts = one_of_each_mode(data, 3, sigma=0.05 if even else 0.01, rate=1.0)
+    two, eight = (
+        mode_evidence(data, starts, rng=np.random.default_rng(0), most_repeats=most, check=False)
+        for most in (2, 8)
+    )
+    # Both starts at first, and then anew for each of the repeats of each.
+    assert len(looks) == (2 + 2 * 2) + (2 + 2 * (8 if even else 2))
+    if even:
+        widths = [(found["mass_high"] - found["mass_low"]).max() for found in (two, eight)]
+        assert widths[1] < widths[0] and eight["mass_low"].max() < 0.5 < eight["mass_high"].min()
+    else:
+        np.testing.assert_array_equal(two.to_numpy(float), eight.to_numpy(float))
 
 
 def test_with_noise_two_equal_fits_are_not_equally_probable():

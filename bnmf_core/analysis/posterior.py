@@ -18,7 +18,7 @@ import pandas as pd
 from bnmf_core.analysis import evidence
 from bnmf_core.analysis.basins import METRIC
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Report, Stage, Stopped, parts
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
@@ -42,6 +42,8 @@ from bnmf_core.store import files
 LEAST_MASS, MOST_MODES = 0.01, 4
 # Chains of each mode, and the draws of each; fewer where the numbers of all are more than these.
 CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
+# Where these have not settled, so many times as many are drawn, once, if the numbers allow.
+AGAIN = 4
 # Seconds of a core for the chains of a mode, as far as multiply-adds tell.
 BUDGET, RATE = 240.0, 4.0e9
 # Sweeps of the longest warm-up, between these.
@@ -178,12 +180,19 @@ def compute(
         for group in order[:MOST_MODES]
         if high[group] > LEAST_MASS
     ]
-    made = _sampled(comparison, model, [row for row, *_ in chosen], report, stopped, executor)
-    modes = []
-    for k, (mode, (A, W, chain)) in enumerate(zip(chosen, made, strict=True)):
-        raise_if_cancelled(stopped, "the posterior's draws")
-        modes.append(_summed_up(comparison, model, folder, k, mode, A, W, chain, stopped))
-        del A, W
+    numbers = model.rank * (model.dataset.D + model.dataset.N) * CHAINS
+    draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS))
+    rounds = [draws] + [AGAIN * draws] * (AGAIN * draws * numbers <= NUMBERS)
+    by_row: dict[int, ModeDraws] = {}
+    for (seed, many), progress in parts(list(enumerate(rounds, SEED)), report):
+        left = [mode for mode in chosen if mode[0] not in by_row or not by_row[mode[0]].settled]
+        rows = [row for row, *_ in left]
+        made = _sampled(comparison, model, rows, many, seed, progress, stopped, executor)
+        for mode, (A, W, chain) in zip(left, made, strict=True):
+            raise_if_cancelled(stopped, "the posterior's draws")
+            k = chosen.index(mode)
+            by_row[mode[0]] = _summed_up(comparison, model, folder, k, mode, A, W, chain, stopped)
+    modes = [by_row[row] for row, *_ in chosen]
     _score(comparison, folder, modes, stopped)
     plain = {"problem": "", "modes": [asdict(mode) for mode in modes]}
     files.write_json(folder / "posterior.json", plain)
@@ -193,17 +202,19 @@ def _sampled(
     comparison: Comparison,
     problem: Problem,
     rows: Sequence[int],
+    draws: int,
+    seed: int,
     report: Report,
     stopped: Stopped,
     executor: Executor | None,
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A (K, D, R), W (K, R, N) and chain (K,) of each mode's draws."""
+    """A (K, D, R), W (K, R, N) and chain (K,) of each mode's draws, so many of every chain."""
+    if not rows:
+        return []
     A, W = problem.model.scale(*comparison.factors(rows))
-    numbers = problem.rank * (problem.dataset.D + problem.dataset.N)
-    draws = int(np.clip(NUMBERS // (numbers * CHAINS), FEWEST_DRAWS, DRAWS))
     longest = _length(problem)
     halves = [(k, first) for k in range(len(rows)) for first in range(0, CHAINS, 2)]
-    generators = np.random.default_rng(SEED).spawn(len(halves))
+    generators = np.random.default_rng(seed).spawn(len(halves))
     arguments = [
         (problem, A[k], W[k], first, draws, longest, generator)
         for (k, first), generator in zip(halves, generators, strict=True)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.atlas_parts import one, whole
 from pages.frame import guard, link
+from pages.frame.words import plain
 from pages.parts import starting
 from studies.atlas.findings import kept
 from studies.atlas.sources import SOURCES
@@ -13,7 +14,10 @@ guard.enter("atlas")
 starting.open_started()
 study, measured = full("atlas"), kept()
 names = {key: SOURCES[key].label for key in [*measured, *(SOURCES.keys() - measured.keys())]}
+asked = st.query_params.get("problem")
 link.one_of("problem", names)
+if asked and asked not in names:
+    st.warning(plain(f"The atlas has no data set “{asked}”; choose one below."))
 choice, way = st.columns(2, vertical_alignment="bottom")
 chosen = choice.selectbox("Data", names, key=link.key("problem"), format_func=names.get)
 link.share("problem")

@@ -20,6 +20,15 @@ def test_every_measured_data_set_is_a_bar_and_the_first_is_shown(server):
     assert f"Of {len(MEASURED)} data sets" in words(app)
 
 
+def test_a_data_set_that_the_atlas_has_not_is_named(server):
+    app = page("atlas", problem="irises")
+    assert not app.exception
+    (said,) = app.warning
+    assert said.value == "The atlas has no data set “irises”; choose one below."
+    app.run()
+    assert not app.warning and app.query_params["problem"] == next(iter(MEASURED))
+
+
 def test_the_words_are_those_of_the_chosen_data(server):
     app = page("atlas", problem="wine")
     assert not app.exception

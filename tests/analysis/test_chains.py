@@ -1,6 +1,7 @@
 """Which optimum draws belong to, whether chains have settled, and the mixture of settled modes."""
 
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,23 @@ def test_the_mixture_has_half_of_its_mass_at_each_of_the_two_solutions(two):
         low, middle, high = found.draws[k]["loadings"]
         assert (low <= middle).all() and (middle <= high).all()
         assert ((low <= shares + 0.15) & (shares - 0.15 <= high)).all()
+
+
+def test_chains_that_have_not_settled_go_on_four_times_as_long(two, tmp_path, monkeypatch):
+    sum_up, few = posterior._summed_up, posterior.CHAINS * posterior.DRAWS
+
+    def unsure_at_first(*of):
+        A, mode = of[5], sum_up(*of)
+        first = len(A) == few and of[3] == 0
+        return replace(mode, settled=False, reason="Not yet.") if first else mode
+
+    monkeypatch.setattr(posterior, "_summed_up", unsure_at_first)
+    posterior.STAGE.compute(two, tmp_path, lambda part: None, lambda: False)
+    found = posterior.STAGE.read(two, tmp_path)
+    assert [len(each["turned"]) for each in found.draws] == [4 * few, few]
+    assert found.settled and [mode.row for mode in found.modes] == [
+        mode.row for mode in posterior.STAGE.of(two).modes
+    ]
 
 
 def test_a_mode_of_little_mass_hardly_moves_the_quantiles_of_the_mixture():

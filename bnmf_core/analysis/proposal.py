@@ -62,6 +62,8 @@ def proposal(dataset: Dataset) -> Proposal:
         return Proposal(suited.key, reason, numbers)
     found = variation(dataset)
     said = f"{numbers.advice} {found.said}".lstrip()
+    if found.below_poisson:
+        return Proposal(USUAL_MODEL, said, numbers, found)
     if found.beyond_poisson and dataset.whole is not None:
         said += " Data that are read in blocks have no model for that, so Poisson is used."
     elif found.beyond_poisson:

@@ -29,7 +29,7 @@ from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.solvers import certificate, usual_solver
-from bnmf_core.solvers.solution import Stopping
+from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
@@ -39,6 +39,8 @@ MOST, FEWEST = 40, 10
 LEFT_OUT = 0.2
 # Seconds of a core for each kind, as far as multiply-adds tell.
 BUDGET, RATE = 120.0, 4.0e9
+# Random starts of a resample in which a component has vanished; the best fit counts.
+TRIES = 5
 # When a resample is solved.
 SOLVED = Stopping(5_000, None, movement=0.1, kkt=1e-4, gain=np.inf)
 # A component that holds less of AW has no direction: it counts as this far from where it was.
@@ -230,14 +232,28 @@ def turned(
     dataset, samples = way(problem.dataset, rng)
     other = Problem.without_model(dataset, problem.rank, loss=problem.loss)
     B, V, converged = solved(other, A, W[:, samples], stopped)
+    vanished = _vanished(B, V)
+    if vanished.any():  # where both its factors are 0 nothing brings it back: look elsewhere
+        tries = [(B, V, converged)]
+        tries += [
+            solved(other, *random_start(dataset, problem.rank, rng), stopped) for _ in range(TRIES)
+        ]
+        f = [float(other.loss.values(other, B[None], V[None])[0]) for B, V, _ in tries]
+        B, V, converged = tries[int(np.argmin(f))]
+        vanished = _vanished(B, V)
     order = matching(B[None], A)
     angles = component_angles(B[None], A, order)[0]
-    held = B.sum(axis=0) * V.sum(axis=1)
-    vanished = held <= LEAST * held.sum()
     if samples.size < problem.dataset.N:
         V = weights_given(problem.dataset, B[None], problem.loss)[0]
     groups = sample_groups(sample_shares(B[:, order[0]], V[order[0]])).astype(np.int16)
     return np.where(vanished[order[0]], LOST, angles), converged, groups
+
+
+def _vanished(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Which components hold next to nothing of AW, (R,)."""
+    held = A.sum(axis=0) * W.sum(axis=1)
+    found: np.ndarray = held <= LEAST * held.sum()
+    return found
 
 
 def solved(
@@ -272,7 +288,7 @@ STAGE = Stage(
     key="resampling",
     label="Solving resampled data",
     needs=(structure.STAGE, evidence.STAGE),
-    version=2,
+    version=3,
     compute=compute,
     read=read,
     spread=True,

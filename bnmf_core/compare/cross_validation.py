@@ -25,6 +25,8 @@ from bnmf_core.solvers.weights import weights_given
 
 # Starts of the factorization of a retained block, of which the best fit is taken.
 STARTS = 5
+# A line takes part where so much was seen of it, of the median number of seen entries.
+ENOUGH = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,9 @@ def held_out_error(
 ) -> float:
     """The loss of what the retained block says of the one held out, over its seen entries.
 
+    Where X has gaps, rows and columns of which little was seen are left out: their weights could be
+    anything, and so would be what is said of them.
+
     Raises
     ------
     BNMFError
@@ -69,7 +74,13 @@ def held_out_error(
     """
     raise_if_cancelled(stopped, "the error on hidden entries")
     rows, columns = block.rows, block.columns
-    retained = _part(dataset, ~rows, ~columns)
+    kept_rows, kept_columns = ~rows, ~columns
+    if dataset.mask is not None:
+        enough = _seen_enough(dataset.mask[kept_rows].sum(axis=0))
+        kept_columns, columns = kept_columns & enough, columns & enough
+        enough = _seen_enough(dataset.mask[:, kept_columns].sum(axis=1))
+        kept_rows, rows = kept_rows & enough, rows & enough
+    retained = _part(dataset, kept_rows, kept_columns)
     if not retained.squared_norm:
         raise DataError("What is left of the matrix holds nothing but zeros.")
     check_fit(retained, np.arange(retained.N), rank)
@@ -79,11 +90,17 @@ def held_out_error(
         problem = Problem.without_model(retained, rank, loss=loss)
         A, W = solve_with(usual_solver(problem), problem, A, W, Stopping())
         best = int(loss.values(problem, A, W).argmin())
-        beside = _part(dataset, rows, ~columns, turned=True)
+        beside = _part(dataset, rows, kept_columns, turned=True)
         of_rows = weights_given(beside, W[best].T[None], loss).transpose(0, 2, 1)
-        of_columns = weights_given(_part(dataset, ~rows, columns), A[best][None], loss)
+        of_columns = weights_given(_part(dataset, kept_rows, columns), A[best][None], loss)
         held_out = Problem.without_model(_part(dataset, rows, columns), rank, loss=loss)
         return float(loss.values(held_out, of_rows, of_columns)[0])
+
+
+def _seen_enough(count: np.ndarray) -> np.ndarray:
+    """Which lines have so many seen entries, of each (n,), that their weights mean something."""
+    enough: np.ndarray = count >= max(1.0, ENOUGH * float(np.median(count)))
+    return enough
 
 
 def _part(dataset: Dataset, rows: np.ndarray, columns: np.ndarray, turned: bool = False) -> Dataset:

@@ -49,11 +49,11 @@ def rank_criteria(
     figure.update_yaxes(rangemode="tozero", row=1, col=len(panels) - 1)
     figure.update_yaxes(rangemode="tozero", row=1, col=len(panels))
     ranks = table["rank"].tolist()
-    for number, (column, *_) in enumerate(panels.values(), 1):
+    for number, (key, (column, *_)) in enumerate(panels.items(), 1):
         if shown[column].isna().all():  # an axis without values says nothing
             figure.update_yaxes(visible=False, row=1, col=number)
             figure.add_annotation(
-                text="not computed yet",
+                text="cannot be computed" if criteria[key].said else "not computed yet",
                 showarrow=False,
                 row=1,
                 col=number,

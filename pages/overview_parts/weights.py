@@ -67,7 +67,7 @@ def stacked_said(
         "Stacking weights are those of the mixture of modes that predicts hidden entries best; "
         f"mode {favoured + 1} has {percent(of_mode[favoured])}."
     )
-    weighed = table["mass"].notna().sum() > 1 and clear_winner(table) is not None
+    weighed = bool(table["mass"].notna().sum() > 1) and clear_winner(table) is not None
     alone = int(np.nanargmax(table["mass"])) if weighed else favoured
     nats, error = gain(alone)
     if of_mode[alone] >= CERTAIN or not np.isfinite(error):

@@ -111,6 +111,27 @@ def test_a_component_of_one_sample_is_lost_when_that_sample_is_left_out():
         assert angles[~np.array(stays), 2].min() > 20
 
 
+def test_a_component_that_a_solver_loses_is_looked_for_elsewhere(monkeypatch):
+    """A point where both its factors are 0 is stationary, though the data still have it."""
+    A, W = factors(0)
+    data = counted(1e5)
+    model = MODELS["poisson"]
+    problem = Problem.without_model(data, R, loss=model.loss(model.Settings()))
+    solved, starts = resampling.solved, []
+
+    def loses_it(problem, A, W, stopped):
+        starts.append(A)
+        if len(starts) == 1:
+            return A * [1.0, 1.0, 0.0], W * np.array([[1.0], [1.0], [0.0]]), True
+        return solved(problem, A, W, stopped)
+
+    monkeypatch.setattr(resampling, "solved", loses_it)
+    rng = np.random.default_rng(4)
+    angles, converged, _ = resampling.turned(problem, drawn_again(data), A, 1e5 * W, rng)
+    assert len(starts) == 1 + resampling.TRIES and converged
+    assert angles.max() < 2
+
+
 @pytest.mark.parametrize("left_out", [False, True])
 def test_groups_are_of_all_samples_by_the_components_of_the_start(left_out):
     A, W = factors(0)

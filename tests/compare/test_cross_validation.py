@@ -50,6 +50,25 @@ def test_what_was_not_seen_counts_nowhere():
         assert held_out_error(gaps, block, 1, rng) < 1e-6 * gaps.squared_norm
 
 
+def test_observations_of_which_little_was_seen_do_not_decide_the_error():
+    """Two entries leave three weights open, and what is said of hidden ones could be anything."""
+    rng = np.random.default_rng(2)
+    whole = low_rank(14, 60, rank=3, noise=0.1, rng=rng)
+    X = np.where(rng.random(whole.X.shape) < 0.15, np.nan, whole.X)
+    few = X.copy()
+    few[2:, :4] = np.nan
+    few[:2, :4] = whole.X[:2, :4]
+    plain, sparse = (
+        [
+            held_out_error(data, block, 3, np.random.default_rng(0)) / data.squared_norm
+            for block in blocks_of(X.shape, 2, 2, np.random.default_rng(5))
+        ]
+        for data in (Dataset.from_array(X), Dataset.from_array(few))
+    )
+    assert np.isfinite(sparse).all()
+    assert np.sum(sparse) < 1.5 * np.sum(plain)
+
+
 def test_it_refuses_what_is_too_small_and_stops_when_told():
     data = low_rank(6, 8, rank=2, rng=np.random.default_rng(3))
     block = Block(np.arange(6) < 3, np.arange(8) < 4)

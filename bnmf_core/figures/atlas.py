@@ -10,6 +10,7 @@ from bnmf_core.figures.style import LETTER, MUTED, layout, safe
 
 # Pixels of a data set, of the axis and title, and of the longest name.
 ROW, AROUND, NAME = 18, 130, 200
+STAR, NO_MASS = " *", " (*: the best fit, masses are not known)"
 CHOSEN, RAIL, DOT = "#9B1D5A", "#ECEFF2", "#0072B2"
 
 
@@ -17,6 +18,7 @@ def restarts_elsewhere(
     labels: Sequence[str],
     shares: Sequence[float],
     published: Sequence[float | None],
+    weighed: Sequence[bool],
     chosen: str = "",
 ) -> go.Figure:
     """A bar for each data set, from above in the order given, on a rail of all restarts.
@@ -25,9 +27,10 @@ def restarts_elsewhere(
     ----------
     labels : of the data sets. shares : of their converged restarts, 0 to 1, that miss the most
         probable mode. published : the same at the published number of components, a diamond; None
-        where there is none. chosen : the label of the bar that is brought forward.
+        where there is none. weighed : whether masses are known; a star says that the best fit
+        stands for the most probable mode. chosen : the label of the bar that is brought forward.
     """
-    names = [safe(label) for label in labels]
+    names = [safe(label) + STAR * (not known) for label, known in zip(labels, weighed, strict=True)]
     figure = Sketch()
     parts = 100.0 * np.asarray(shares, dtype=float)
     colors = [CHOSEN if label == chosen else MUTED for label in labels]
@@ -60,7 +63,7 @@ def restarts_elsewhere(
     room = min(NAME, LETTER * max(map(len, names), default=0))
     return layout(
         figure,
-        "Restarts that miss the most probable mode",
+        "Restarts that miss the most probable mode" + NO_MASS * (not all(weighed)),
         height=ROW * len(names) + AROUND,
         margin={"l": int(room) + 20, "t": 66},
         barmode="stack",

@@ -17,6 +17,8 @@ LARGEST, SMALLEST = 34.0, 6.0
 MOST_NAMED = 7
 # Numbers of components below the bars, where two digits have room.
 MOST_NUMBERS = 10
+# Widths of what R̂ may have, above which its ends have no room for a number each.
+FEW = 5.0
 # What passes.
 ALLOWED = "rgba(0, 158, 115, 0.25)"
 
@@ -66,10 +68,11 @@ def by_error(
         tickangle=0,
         ticklabeloverflow="allow",
         range=[ends[0] - room, ends[1] + room],
+        title={"text": word if explains else measure, "standoff": 2},
         showgrid=False,
         zeroline=False,
     )
-    return _small(figure, bottom=26)
+    return _small(figure, bottom=38)
 
 
 def found_again(
@@ -164,9 +167,11 @@ def worst_r_hat(r_hat: np.ndarray, modes: np.ndarray, limit: float) -> go.Figure
         showlegend=False,
     )
     figure.update_yaxes(visible=False, range=[-1, 1])
+    # Far from the limit both ends of what is allowed are in one place.
+    near = end <= FEW * (limit - 1.0)
     figure.update_xaxes(
-        tickvals=[1.0, limit],
-        ticktext=["R̂ 1", f"{limit:g}"],
+        tickvals=[1.0, limit] if near else [limit, 1.0 + end],
+        ticktext=["R̂ 1", f"{limit:g}"] if near else [f"R̂ {limit:g}", f"{1.0 + end:.3g}"],
         tickangle=0,
         range=[1.0 - 0.08 * end, 1.0 + 1.1 * end],
         showgrid=False,

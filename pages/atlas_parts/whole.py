@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from bnmf_core.figures.atlas import restarts_elsewhere
+from bnmf_core.figures.atlas import STAR, restarts_elsewhere
 from pages.frame import link, view
 from studies.atlas import findings
 from studies.atlas.sources import SOURCES
@@ -18,15 +18,17 @@ def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: s
     published = {key: cell["elsewhere"] for key, cell in findings.at_published(measured).items()}
     table = findings.tables(study)[0]
     keys = {SOURCES[key].label: key for key in measured}
+    weighed = [any(mass is not None for mass in measured[key][0][1]["masses"]) for key in order]
 
     def choose(points: list[dict[str, Any]]) -> None:
-        link.put("problem", keys[points[0]["y"]])
+        link.put("problem", keys[points[0]["y"].removesuffix(STAR)])
 
     view.chart(
         restarts_elsewhere(
             [SOURCES[key].label for key in order],
             shares,
             [*map(published.get, order)],
+            weighed,
             SOURCES[chosen].label,
         ),
         findings.answer(study),

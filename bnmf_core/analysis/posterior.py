@@ -109,9 +109,10 @@ class Posterior:
         if self.problem:
             return self.problem
         failed = [mode for mode in self.modes if not mode.settled]
-        return (
-            f"Chains within one of the modes have not settled. {failed[0].reason}" if failed else ""
-        )
+        if not failed:
+            return ""
+        among = f"{len(failed)} of {len(self.modes)} modes" if len(self.modes) > 1 else "the mode"
+        return f"Chains within {among} have not settled. {failed[0].reason}"
 
     @cached_property
     def draws(self) -> list[dict[str, np.ndarray]]:

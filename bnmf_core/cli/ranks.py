@@ -19,7 +19,6 @@ from bnmf_core.core.model import Model
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import check_model
 from bnmf_core.core.spec import USUAL_MODEL
-from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import of_counts, recommend
@@ -59,7 +58,7 @@ def add_commands(commands: Commands) -> None:
         "same where σ is given)",
     )
     command.add_argument("--sigma", type=float, help="their noise level (default: from the data)")
-    command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
+    command.add_argument("--rate", type=float, help="λ of all ranks (default: by the mean of X)")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
     command.add_argument(
         "--evidence",
@@ -196,16 +195,18 @@ def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]
 
     def show() -> None:
         columns = {key: name for key, name in SHOWN.items() if key in study.known}
-        rows = study.known[list(columns)].itertuples(index=False)
+        known = study.known[list(columns)]
+        if "log_evidence" in known:  # nats count, however many there are
+            known = known.assign(log_evidence=known["log_evidence"].map("{:.1f}".format))
+        rows = known.itertuples(index=False)
         output.table(list(columns.values()), [list(row) for row in rows])
-        if loss is not SQUARED_ERROR:
-            output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
+        output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
         if told := say(of_counts(study)):
             output.say(told)
         for criterion in study.criteria.values():
             output.say(f"{criterion.label}. {criterion.rule} {criterion.said}")
-        output.say(f"{study.noise} {study.prior}")
+        output.say(f"{study.noise} {study.prior}".lstrip())
 
     return show

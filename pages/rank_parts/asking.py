@@ -147,13 +147,13 @@ def _new(dataset: Dataset) -> RankQuestion:
         st.caption(plain(f"No evidence: {lacking}"))
     else:
         usual = RankQuestion(dataset.hash, tried, model=key)
-        seconds = usual.evidence_seconds(dataset)
+        seconds = usual.seconds(dataset)[0]
         evidence = st.checkbox(
             "Compute the log evidence",
             usual.in_time(dataset).evidence,
             key=f"rank_evidence_{dataset.hash}_{key}_{last}",
             help=plain(
-                "It says how probable each rank is. Here it takes about "
+                "It says how probable each rank is. With it, comparing takes about "
                 f"{duration(seconds)} or more. Hidden entries do without it."
             ),
         )

@@ -179,19 +179,34 @@ def cophenetic_correlation(consensus: np.ndarray) -> float:
     return float(hierarchy.cophenet(hierarchy.linkage(apart, "average"), apart)[0])
 
 
+def undetermined(dataset: Dataset, rank: int) -> np.ndarray:
+    """Which observations have fewer seen entries than components, so that weights are open: (N,).
+
+    Fewer equations than unknowns have many solutions, whatever the restarts say of A.
+    """
+    if dataset.mask is None:
+        return np.zeros(dataset.N, dtype=bool)
+    few: np.ndarray = dataset.mask.sum(axis=0) < rank
+    return few
+
+
 def group_changes(first: np.ndarray, second: np.ndarray, rank: int) -> np.ndarray:
     """(R, R) observations in group i of one factorization and j of another, matched with it."""
     both = (first >= 0) & (second >= 0)
     return np.bincount(first[both] * rank + second[both], minlength=rank**2).reshape(rank, rank)
 
 
-def typical_samples(A: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
+def typical_samples(
+    A: np.ndarray, W: np.ndarray, most: int, open_: np.ndarray | None = None
+) -> np.ndarray:
     """(R, most) observations with the largest shares of each component, the largest first.
 
     Of equal shares the one with the larger column of AW comes first. Only those count whose column
-    sums to at least half of the median: of nearly nothing, a large share says little.
-    A (D, R), W (R, N).
+    sums to at least half of the median: of nearly nothing, a large share says little. Those in
+    ``open_`` (N,) do not count either, such as :func:`undetermined` ones. A (D, R), W (R, N).
     """
     shares, amount = sample_shares(A, W), A.sum(axis=0) @ W
     score = shares - (amount < FAINT * np.median(amount))
+    if open_ is not None:
+        score = score - open_
     return np.lexsort((np.broadcast_to(-amount, score.shape), -score), axis=1)[:, :most]

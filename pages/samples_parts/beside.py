@@ -9,8 +9,9 @@ from bnmf_core.compare.samples import (
     cophenetic_correlation,
     group_changes,
     typical_samples,
+    undetermined,
 )
-from bnmf_core.core.names import numbered
+from bnmf_core.core.names import listed, numbered
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.samples import consensus_picture, group_flow
 from bnmf_core.findings.regrouped import groups_of
@@ -30,7 +31,17 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
     """The observations with the largest shares of each component."""
     dataset = look.analysis.seen_dataset
     names = numbered(called, len(found.W))
-    chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED)
+    few = undetermined(dataset, len(found.W))
+    chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED, few)
+    if few.any():
+        names_of = listed([dataset.observations[n] for n in np.flatnonzero(few)[:NAMED]])
+        more = f" and {few.sum() - NAMED} more" * (few.sum() > NAMED)
+        st.caption(
+            plain(
+                f"Of {names_of}{more} fewer entries were seen than there are components: their "
+                "weights are not determined, and they are typical of nothing."
+            )
+        )
     rows = pd.DataFrame(
         [
             {

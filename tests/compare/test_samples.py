@@ -16,6 +16,7 @@ from bnmf_core.compare.samples import (
     sample_groups,
     sample_shares,
     typical_samples,
+    undetermined,
 )
 
 
@@ -114,6 +115,22 @@ def test_bright_or_empty_observations_are_not_typical_for_that():
     # Much of both; little of the first alone; nearly nothing, all of it of the first.
     W = np.array([[9.0, 2.0, 1e-9, 1.0], [9.0, 0.1, 0.0, 3.0]])
     assert typical_samples(A, W, 3)[0].tolist() == [1, 0, 3]
+
+
+def test_observations_with_fewer_seen_entries_than_components_are_typical_of_nothing():
+    X = np.arange(1.0, 13.0).reshape(3, 4)
+    mask = np.ones(X.shape, bool)
+    mask[1:, 0] = mask[0, 2] = False
+    data = Dataset.from_array(X, mask=mask)
+    assert [undetermined(data, R).tolist() for R in (1, 2, 3)] == [
+        [False] * 4,
+        [True, False, False, False],
+        [True, False, True, False],
+    ]
+    assert not undetermined(Dataset.from_array(X), 3).any()
+    A, W = np.eye(2), np.array([[5.0, 4.0, 3.0], [0.0, 1.0, 2.0]])
+    assert typical_samples(A, W, 1)[0].tolist() == [0]
+    assert typical_samples(A, W, 3, np.array([True, False, False]))[0].tolist() == [1, 2, 0]
 
 
 def test_cosines_of_reconstructions_are_those_of_seen_entries(monkeypatch):

@@ -1,5 +1,7 @@
 """Beside the strips: typical observations, who changes group between modes, consensus."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -33,15 +35,7 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
     names = numbered(called, len(found.W))
     few = undetermined(dataset, len(found.W))
     chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED, few)
-    if few.any():
-        names_of = listed([dataset.observations[n] for n in np.flatnonzero(few)[:NAMED]])
-        more = f" and {few.sum() - NAMED} more" * (few.sum() > NAMED)
-        st.caption(
-            plain(
-                f"Of {names_of}{more} fewer entries were seen than there are components: their "
-                "weights are not determined, and they are typical of nothing."
-            )
-        )
+    _name(dataset.observations[n] for n in np.flatnonzero(few))
     rows = pd.DataFrame(
         [
             {
@@ -69,6 +63,21 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
         return
     st.header("Most typical observations", anchor=False)
     shares_table(rows, "Most typical observations", "share")
+
+
+def _name(undetermined: Iterable[str]) -> None:
+    """Say of which observations too little was seen."""
+    names = list(undetermined)
+    if not names:
+        return
+    more = len(names) - NAMED
+    told = listed(names[:NAMED]) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
+    st.caption(
+        plain(
+            f"Of {told} fewer entries were seen than there are components: their weights are not "
+            "determined, and they are typical of nothing."
+        )
+    )
 
 
 def _strongest(look: Lens, component: np.ndarray, n: int) -> list[str]:

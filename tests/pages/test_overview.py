@@ -34,6 +34,9 @@ def test_stacking_weights_prefer_no_mode_where_the_gain_is_chance():
     chance = stacked_said(weights, table, lambda mode: (3.0, 4.0))
     assert "no better than mode 1 alone, the most probable, by more than chance leaves" in chance
     clear = stacked_said(weights, table, lambda mode: (30.0, 4.0))
+    # Of one family only one mode has the mass: there is no most probable one.
+    whole = stacked_said(weights, table.assign(mass=[1.0, np.nan]), lambda mode: (30.0, 4.0))
+    assert "the most probable" not in whole
     assert "better than mode 1 alone, the most probable, by 30 ± 4 nats" in clear
     assert stacked_said(np.array([0.995, 0.005]), table, lambda mode: (0.1, 1.0)).endswith(
         "99.5 %."

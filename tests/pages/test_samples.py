@@ -57,6 +57,22 @@ def test_the_one_that_changes_group_is_named(two):
     assert "1 of 9 do in at least one of 2" in words(app)
 
 
+def test_observations_of_which_too_little_was_seen_are_named(server):
+    """Six of nine have a single seen entry, and two components."""
+    A, W = np.eye(4)[:, :2] + 0.1, np.full((2, 9), 1.0)
+    mask = np.ones((4, 9), bool)
+    mask[1:, 3:] = False
+    data = Dataset.from_array(A @ W, mask=mask, observations=[f"P{n}" for n in range(9)])
+    server.store.add_dataset(data)
+    (run_id,) = bring(server.store, data, [Foreign("fit", A, W)])
+    server.wait_analysis([run_id], "structure")
+    app = page("samples", runs=run_id)
+    assert not app.exception
+    assert "Of P3, P4, P5, P6 and 2 more fewer entries were seen" in words(app)
+    table = table_with(app, "observation", "strongest there")
+    assert set(table["observation"].iloc[:3]) == {"P0", "P1", "P2"}
+
+
 def test_the_flow_begins_with_the_mode_that_is_drawn(server):
     data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
     run_ids = server.start(data, [RunSpec("random_restarts", 3, particles=8)])

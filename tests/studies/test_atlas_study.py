@@ -54,6 +54,13 @@ def cell(word="open", grade="open", modes=2):
         },
         "states": ["determined", "determined", "ambiguous"],
         "verdicts": {"Explanations": {"word": word, "grade": grade, "said": "Two modes."}},
+        "conclusions": [
+            {"label": "kind", "task": task, "areas": areas, "difference": apart, "verdict": verdict}
+            for task, areas, apart, verdict in (
+                ("a", [0.9, 0.8], 0.1, "matters"),
+                ("b", [0.95, 0.95], 0.0, "does not matter"),
+            )
+        ],
     }
 
 
@@ -67,7 +74,9 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
             ("wine", RECOMMENDED, 2): cell("one", "clear"),
         }
     )
-    modes, verdicts, stability, sources = findings.tables(found)
+    modes, verdicts, conclusions, stability, sources = findings.tables(found)
+    told = ("kind", 2, "0.900 to 0.950", "0.100 (a)", "1 of 2", "none of 2", "1 of 2")
+    assert conclusions["rows"] == [("Wines", "3", *told), ("Wines", "4 (published)", *told)]
     assert modes["rows"][0] == (
         "Wines",
         "3",

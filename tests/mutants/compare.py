@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         "cross-validation: the held out rows are in what is factorized",
         "compare/cross_validation.py",
-        "retained = _part(dataset, ~rows, ~columns)",
-        "retained = _part(dataset, rows | ~rows, ~columns)",
+        "retained = _part(dataset, kept_rows, kept_columns)",
+        "retained = _part(dataset, rows | ~rows, kept_columns)",
         "tests/compare/test_cross_validation.py",
     ),
     Mutant(

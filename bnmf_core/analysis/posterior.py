@@ -184,16 +184,17 @@ def compute(
     numbers = model.rank * (model.dataset.D + model.dataset.N) * CHAINS
     draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS))
     rounds = [draws] + [AGAIN * draws] * (AGAIN * draws * numbers <= NUMBERS)
-    by_row: dict[int, ModeDraws] = {}
+    found_of: dict[int, ModeDraws] = {}
     for (seed, many), progress in parts(list(enumerate(rounds, SEED)), report):
-        left = [mode for mode in chosen if mode[0] not in by_row or not by_row[mode[0]].settled]
-        rows = [row for row, *_ in left]
+        left = [k for k in range(len(chosen)) if k not in found_of or not found_of[k].settled]
+        rows = [chosen[k][0] for k in left]
         made = _sampled(comparison, model, rows, many, seed, progress, stopped, executor)
-        for mode, (A, W, chain) in zip(left, made, strict=True):
+        for k, (A, W, chain) in zip(left, made, strict=True):
             raise_if_cancelled(stopped, "the posterior's draws")
-            k = chosen.index(mode)
-            by_row[mode[0]] = _summed_up(comparison, model, folder, k, mode, A, W, chain, stopped)
-    modes = [by_row[row] for row, *_ in chosen]
+            mode = chosen[k]
+            found_of[k] = _summed_up(comparison, model, folder, k, mode, A, W, chain, stopped)
+        del made  # before more are drawn
+    modes = list(found_of.values())
     _score(comparison, folder, modes, stopped)
     plain = {"problem": "", "modes": [asdict(mode) for mode in modes]}
     files.write_json(folder / "posterior.json", plain)

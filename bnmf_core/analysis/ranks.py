@@ -20,6 +20,7 @@ from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.kinds import Kind
+from bnmf_core.evidence.annealing import never
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import RankEvidence
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
@@ -169,7 +170,7 @@ def compared(
     asked: RankQuestion,
     dataset: Dataset,
     report: Callable[[float, str], None] = lambda part, stage: None,
-    stopped: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = never,
 ) -> RankStudy:
     """The answer as it is asked unless a visitor says otherwise; made here if it is not stored.
 

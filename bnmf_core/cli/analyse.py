@@ -267,5 +267,7 @@ def _rank(
     asked = RankQuestion(store.add_dataset(dataset), tried, seed=options.seed, model=model)
     with output.progress() as bars:
         task = bars.add_task("comparing ranks", total=1.0, made="")
-        report = lambda part, _: bars.update(task, completed=part)  # noqa: E731
-        return recommend(compared(store.root, asked, dataset, report, stopped))
+        study = compared(
+            store.root, asked, dataset, lambda part, _: bars.update(task, completed=part), stopped
+        )
+    return recommend(study)

@@ -13,6 +13,8 @@ from bnmf_core.core.names import listed
 
 # Evidences so near, in nats, are not worth more than a bare mention (Kass & Raftery 1995).
 BARE_MENTION = 1.0
+# Nats by which the more probable of two has to lead: e³, 20 to 1, is strong (the same).
+STRONG = 3.0
 # Standard errors of a difference within which two ranks cannot be told apart.
 STANDARD_ERRORS = 2.0
 LABELS = {

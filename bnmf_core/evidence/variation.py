@@ -14,6 +14,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.kinds import outstanding
+from bnmf_core.evidence.criteria import STRONG
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.threads import one_blas_thread
@@ -47,9 +48,6 @@ FREE = 0.5
 BEYOND_POISSON, ERRORS, FEWEST_LEFT = 1.5, 3.0, 100
 # Bins of entries, and entries of each at least.
 BINS, FEWEST = 24, 20
-# Nats by which normal noise has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995). It led in
-# none of 15 planted Poisson data sets (20×15 to 200×100, means 0.1 to 200).
-STRONG = 3.0
 # A ratio from here on has no digits behind the point.
 MANY = 100.0
 
@@ -90,6 +88,7 @@ class Variation:
         """Whether counts vary less, as ratings do: rounded normal noise is the more probable."""
         if self.left < FEWEST_LEFT or self.ratio >= 1.0:
             return False
+        # Of 15 planted Poisson data sets (20×15 to 200×100, means 0.1 to 200) it led in none.
         x, y, sd = self.x, self.y, np.sqrt(self.constant)
         poisson = (x * np.log(y) - y - special.gammaln(x + 1.0)).sum()
         ends = (special.ndtr((x + half - y) / sd) for half in (0.5, -0.5))

@@ -112,6 +112,7 @@ class Start:
         return replace(
             self,
             evidences=(*self.evidences, *later.evidences),
+            quick=later.quick,
             floor=mean("floor"),
             nearest=mean("nearest"),
             stays=mean("stays"),
@@ -196,9 +197,8 @@ class Weighing:
         around = [self._around[k] for k in wanted] if quick else self._look_around(wanted)
         made = self._populations([(one, count, None) for one in around])
         for i, k in enumerate(chosen):
-            weighed = self._weigh(k, made[i * repeats : (i + 1) * repeats])
+            weighed = replace(self._weigh(k, made[i * repeats : (i + 1) * repeats]), quick=quick)
             self.starts[k] = self.starts[k].joint(weighed) if more else weighed
-            self.starts[k] = replace(self.starts[k], quick=quick)
 
     def double(self, chosen: np.ndarray, count: int) -> None:
         """Send one more population from each, with every step of the first one in two."""

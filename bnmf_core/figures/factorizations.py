@@ -111,8 +111,8 @@ def left_out(stress: float) -> str:
     """
     if stress < 0.005:
         return ""
-    far = f"istances on the map deviate from the true ones by {100 * stress:.0f} %."
-    return f" Two dimensions are too few: d{far}" if stress >= TOO_FEW else f" D{far}"
+    said = f"distances on the map deviate from the true ones by {100 * stress:.0f} %."
+    return f" Two dimensions are too few: {said}" if stress >= TOO_FEW else f" {said.capitalize()}"
 
 
 def simplex_view(

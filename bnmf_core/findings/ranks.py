@@ -14,15 +14,13 @@ import numpy as np
 from bnmf_core.analysis import ranks
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.model import Capability
-from bnmf_core.evidence.criteria import Criterion, no_evidence
+from bnmf_core.evidence.criteria import STRONG, Criterion, no_evidence
 from bnmf_core.evidence.rank_evidence import THRESHOLD
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings.facts import Fact, fact, say
 from bnmf_core.likelihoods import MODELS
 
 CLEAR, LEANING, OPEN = "clear", "leaning", "open"
-# Nats by which the evidence of a rank has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995).
-STRONG = 3.0
 
 
 @dataclass(frozen=True)

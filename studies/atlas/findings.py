@@ -125,6 +125,10 @@ def tables(study: StudyResult) -> list[Table]:
     return [*made, _sources(found)]
 
 
+def _number(of_rank: str, cell: dict[str, Any]) -> str:
+    return f"{cell['rank']}{' (published)' * (of_rank == PUBLISHED)}"
+
+
 def _modes(first: list[First]) -> Table:
     rows = []
     for label, of_rank, cell in first:
@@ -133,7 +137,7 @@ def _modes(first: list[First]) -> Table:
         rows.append(
             (
                 label,
-                f"{cell['rank']}{' (published)' * (of_rank == PUBLISHED)}",
+                _number(of_rank, cell),
                 cell["restarts"],
                 cell["modes"],
                 "one family" if cell["family"] else cell["as_good"],
@@ -190,7 +194,7 @@ def _conclusions(first: list[First]) -> Table:
             rows.append(
                 (
                     label,
-                    f"{cell['rank']}{' (published)' * (of_rank == PUBLISHED)}",
+                    _number(of_rank, cell),
                     name,
                     compared,
                     f"{min(best):.3f} to {max(best):.3f}" if len(best) > 1 else f"{best[0]:.3f}",

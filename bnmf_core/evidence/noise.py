@@ -10,7 +10,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.restarts import Restarts
-from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.numerics.residuals import free_numbers, squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import sweep
 
@@ -31,9 +31,9 @@ def residual_noise(problem: Problem, restarts: Restarts) -> float:
     SettingsError
         When so many numbers leave nothing to tell the noise by.
     """
-    data, R = problem.dataset, problem.rank
-    left = data.observed - restarts.free_numbers
-    sigma = np.sqrt(restarts.f[restarts.best] / left) if left > 0 else 0.0
+    data, R, best = problem.dataset, problem.rank, restarts.best
+    left = data.observed - free_numbers(restarts.A[best], restarts.W[best])
+    sigma = np.sqrt(restarts.f[best] / left) if left > 0 else 0.0
     if sigma < SMALLEST_RELATIVE_NOISE * np.sqrt(data.squared_norm / data.observed):
         raise SettingsError(
             f"Rank {R}, the largest, fits {data.name!r} so closely that no residual is left to "

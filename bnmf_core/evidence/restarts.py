@@ -20,8 +20,6 @@ from bnmf_core.numerics.threads import one_blas_thread
 METRIC = "max_angle"
 # Restarts that are solved side by side.
 BLOCK = 10
-# Entries below this part of the largest are as good as zero.
-ZERO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +71,6 @@ class Restarts:
     def best(self) -> int:
         """The restart with the smallest loss."""
         return int(self.f.argmin())
-
-    @property
-    def free_numbers(self) -> int:
-        """Entries of the best one that are not zero, less a scale for each component."""
-        factors = self.A[self.best], self.W[self.best]
-        return sum(int((F > ZERO * F.max()).sum()) for F in factors) - self.A.shape[2]
 
     def stability(self) -> float:
         """Mean angle, in degrees, between components of the best and their partners elsewhere.

@@ -14,7 +14,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE, SQUARED_ERROR
 from bnmf_core.likelihoods import composed, priors
-from bnmf_core.likelihoods.reference import reference_errors
+from bnmf_core.likelihoods.reference import reference_variance
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Noise:
     sigma: float | None = setting(
         None,
         "Noise level σ",
-        "Standard deviation of the noise on one entry of X, in X's unit. Left open: the "
-        "residual standard deviation of a reference NMF of the same rank.",
+        "Standard deviation of the noise on one entry of X, in X's unit. Left open: that of the "
+        "residuals of the best of three NMFs, less the degrees of freedom that fitted them.",
         minimum=1e-12,
     )
 
@@ -39,12 +39,11 @@ NoiseT = TypeVar("NoiseT", bound=Noise)
 
 
 def with_noise(dataset: Dataset, rank: int, settings: NoiseT) -> NoiseT:
-    """The settings with σ, where it is open: the residual of a reference NMF (paper 3, §6.1)."""
+    """The settings with σ, where it is open: see :func:`reference_variance`."""
     if settings.sigma is not None:
         return settings
-    squared = float(reference_errors(dataset, rank, restarts=1)[0])
     typical = np.sqrt(dataset.squared_norm / dataset.observed)
-    sigma = max(np.sqrt(squared / dataset.observed), SMALLEST_RELATIVE_NOISE * typical)
+    sigma = max(np.sqrt(reference_variance(dataset, rank)), SMALLEST_RELATIVE_NOISE * typical)
     return replace(settings, sigma=float(sigma))
 
 

@@ -7,6 +7,9 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
+# Entries below this part of the largest are as good as zero.
+ZERO = 1e-9
+
 
 def squared_errors(
     X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
@@ -53,6 +56,11 @@ def squared_errors(
                 residual *= mask[rows, columns]
             errors[m] += np.vdot(residual, residual)
     return errors
+
+
+def free_numbers(A: np.ndarray, W: np.ndarray) -> int:
+    """Entries of A (D, R) and W (R, N) that are not zero, less one scale for each component."""
+    return sum(int((F > ZERO * F.max()).sum()) for F in (A, W)) - len(W)
 
 
 def relative_errors(

@@ -13,6 +13,7 @@ from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
+from bnmf_core.likelihoods.reference import reference_errors
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.posterior.places import positions
 from bnmf_core.posterior.stein import (
@@ -21,7 +22,7 @@ from bnmf_core.posterior.stein import (
     Products,
     kernel_matrix,
 )
-from bnmf_core.runs.planning import describe, make_plan
+from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.solvers.nnls import solve_weights
 from studies.runner import Cell
 from studies.stein.arrival import discrepancies
@@ -58,7 +59,7 @@ def measured(
             column.algorithm, rank, model.model, 1, seed, dict(column.settings), asked, plan.holdout
         )
         try:
-            settings = settings or describe(make_plan(dataset, spec))["model_settings"]
+            settings = settings or _model_settings(make_plan(dataset, spec), model)
             spec = replace(spec, model_settings=settings)
             made[column.key] = sources(dataset, spec, plan.sizes, plan.iterations, plan.seconds)
         except BNMFError as error:
@@ -75,6 +76,15 @@ def measured(
             ]
             points[M] += 1
     return {"lengths": lengths, "model": settings, "rows": rows, "left_out": left_out}
+
+
+def _model_settings(plan: Plan, model: SteinModel) -> dict[str, Any]:
+    """What the model takes from the data; an open σ as published, the residual of one NMF."""
+    settings, data = describe(plan)["model_settings"], plan.problem.dataset
+    if "sigma" in settings and "sigma" not in model.settings:
+        variance = reference_errors(data, plan.spec.rank, 1)[0] / data.observed
+        settings["sigma"] = float(np.sqrt(variance))
+    return settings
 
 
 def common_lengths(made: Sequence[Source]) -> dict[str, Lengths]:

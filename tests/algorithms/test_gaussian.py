@@ -9,7 +9,7 @@ from scipy import sparse, stats
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import gaussian
-from bnmf_core.likelihoods.reference import reference_errors
+from bnmf_core.likelihoods.reference import reference_factors
 from tests.slopes import by_complex_step
 
 
@@ -85,13 +85,47 @@ def test_scaling_keeps_the_product_and_is_the_best_scale(factors):
             assert prior(moved) < best
 
 
-def test_an_open_sigma_is_the_residual_of_a_reference(small):
-    settings = gaussian.MODEL.resolve(small, 3, gaussian.Settings())
-    squared = reference_errors(small, 3, 1)[0]
-    assert settings.sigma == pytest.approx(np.sqrt(squared / small.X.size), rel=1e-12)
+def open_sigma(data, R):
+    return gaussian.MODEL.resolve(data, R, gaussian.Settings()).sigma
+
+
+def test_a_given_sigma_is_kept(small):
     assert gaussian.MODEL.resolve(small, 3, gaussian.Settings(sigma=0.3)).sigma == 0.3
-    # The noise of the data has this size; the model takes up a part of it.
-    assert 0.03 < settings.sigma < 0.1
+
+
+@pytest.mark.parametrize(("D", "N", "R"), [(13, 178, 3), (13, 178, 7), (64, 200, 8), (30, 30, 5)])
+def test_an_open_sigma_is_that_of_the_planted_noise(D, N, R):
+    """The residual over all entries, the numbers fitted to them included, is far too small."""
+    open_over_planted, residual_over_planted = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        Y = rng.gamma(1.0, 2.0, size=(D, R)) @ rng.gamma(1.0, 2.0, size=(R, N))
+        planted = 0.05 * Y.std()
+        X = np.maximum(Y + planted * rng.standard_normal((D, N)), 0.0)
+        data = Dataset.from_array(X)
+        open_over_planted.append(open_sigma(data, R) / planted)
+        A, W = reference_factors(data, R, 1)
+        residual_over_planted.append((X - A[0] @ W[0]).std() / planted)
+    assert np.mean(open_over_planted) == pytest.approx(1.0, abs=0.05)
+    assert np.mean(residual_over_planted) < 0.95
+
+
+def test_features_of_different_size_do_not_end_a_reference_early():
+    """One feature is thirty times as large as the others, as proline among wines."""
+    rng = np.random.default_rng(1)
+    Y = rng.gamma(1.0, size=(12, 4)) @ rng.gamma(1.0, size=(4, 150))
+    Y[0] *= 30.0
+    X = np.maximum(Y + 0.1 * rng.standard_normal(Y.shape), 0.0)
+    data = Dataset.from_array(X)
+    assert open_sigma(data, 4) == pytest.approx(0.1, rel=0.1)
+    A, W = reference_factors(data, 4, 1)
+    assert (X - A[0] @ W[0]).std() > 0.5
+
+
+def test_numbers_that_leave_no_entry_tell_no_noise_apart():
+    """Forty numbers for sixteen entries: σ stays finite, and small."""
+    X = np.random.default_rng(0).gamma(1.0, size=(4, 4))
+    assert 0 < open_sigma(Dataset.from_array(X), 4) < 0.1
 
 
 def test_an_exact_factorization_leaves_a_sigma_above_rounding():

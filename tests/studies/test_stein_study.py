@@ -9,6 +9,7 @@ from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.data import samples
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
+from bnmf_core.likelihoods.reference import reference_errors
 from bnmf_core.runs.planning import make_plan
 from studies.result import StudyResult
 from studies.stein import findings, measure, problems, sources
@@ -70,7 +71,8 @@ def test_a_cell_is_what_its_run_gives(study):
     """Restarts of one seed: the numbers of the study from the public engine alone."""
     data, seed = tiny(), 1000
     plan = make_plan(data, RunSpec("random_restarts", 3, holdout=0.1))
-    sigma = asdict(plan.problem.model_settings)
+    residual = reference_errors(plan.problem.dataset, 3, 1)[0] / plan.problem.dataset.observed
+    sigma = asdict(plan.problem.model_settings) | {"sigma": float(np.sqrt(residual))}
     settings = {"block": 3} | AS_PUBLISHED
     spec = RunSpec("random_restarts", 3, "gaussian", 6, seed, settings, sigma, 0.1)
     particles = run(data, spec)

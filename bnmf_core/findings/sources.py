@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.described import dominant_feature
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import components, labels
 from bnmf_core.findings.facts import Fact, fact
@@ -118,8 +120,16 @@ def fit(comparison: Comparison) -> list[Fact]:
     return [
         fact(key, low=low, high=high, axis=axis, **words),
         *_beside_expected(low, comparison.loss.expected),
+        *_dominated(comparison),
         *convergence(comparison),
     ]
+
+
+def _dominated(comparison: Comparison) -> list[Fact]:
+    """That squared errors see one feature above all."""
+    squares = comparison.loss is not None and comparison.loss.key == SQUARED_ERROR.key
+    said = dominant_feature(comparison.dataset) if squares else ""
+    return [fact("reason", said=said)] if said else []
 
 
 def _beside_expected(best: float, expected: float | None) -> list[Fact]:

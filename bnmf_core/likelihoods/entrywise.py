@@ -8,13 +8,15 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss, Slopes, slopes_along
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
+from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, stored
 
 # φ of x and y, entry by entry.
 Entry = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Multiply-adds that φ and its slope at an entry are worth: logarithms, quotients, memory.
 ENTRY_WORK = 120.0
+# Entries of X that are worked on together (1 MB): several arrays of them stay in the cache.
+BLOCK_ENTRIES = 2**17
 # Where φ is infinite at 0, x and y are raised by this part of the mean entry of X: f stays 0
 # exactly where X = AW, and is finite with all its slopes for any A, W ≥ 0.
 FLOOR = 1e-6
@@ -137,10 +139,11 @@ class Entrywise(Loss):
 def dense_blocks(X: Matrix) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """Rows, columns and entries of consecutive parts of X, however it is stored."""
     if isinstance(X, np.ndarray):
-        for rows, columns in blocks(X):
+        for rows, columns in blocks(X, BLOCK_ENTRIES):
             yield rows, columns, X[rows, columns]
         return
     step = max(1, BLOCK_ENTRIES // X.shape[0])
     for first in range(0, X.shape[1], step):
         part = slice(first, min(first + step, X.shape[1]))
-        yield slice(None), part, X[:, part].toarray()
+        # By rows, as AW is: sums of arrays in different orders take ten times as long.
+        yield slice(None), part, X[:, part].toarray(order="C")

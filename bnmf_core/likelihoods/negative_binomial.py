@@ -10,8 +10,9 @@ takes k = m.
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numba
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import AS_DEVIANCE
@@ -70,13 +71,20 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     return replace(settings, dispersion=float(np.exp(log_k)))
 
 
+@numba.vectorize("float64(float64, float64, float64)", cache=True)
+def _deviance(x: float, y: float, k: float) -> float:
+    """Half the deviance of a count x from its mean y, in one pass."""
+    missed = -(x + k) * np.log((x + k) / (y + k))
+    return missed + x * np.log(x / y) if x > 0.0 else missed
+
+
 @lru_cache(maxsize=64)
 def _loss(k: float) -> Entrywise:
     return Entrywise(
         key=f"negative_binomial_{k:g}",
         label="negative binomial deviance",
         axis="D(X ‖ AW) / D(X ‖ mean of X), negative binomial",
-        value=lambda x, y: xlogy(x, x / y) - (x + k) * np.log((x + k) / (y + k)),
+        value=lambda x, y: _deviance(x, y, k),
         slope=lambda x, y: k * (y - x) / (y * (y + k)),
         bend=lambda x, y: x / y**2 - (x + k) / (y + k) ** 2,
         of_size=lambda dataset: dataset.total,

@@ -42,7 +42,7 @@ def test_areas_are_those_of_the_explanations_that_restarts_found(runner):
         assert table["lowest"][task] == pytest.approx(of_task.min()[task], abs=1e-12)
         assert table["highest"][task] == pytest.approx(of_task.max()[task], abs=1e-12)
     ((said, *_),) = labels.sentences(found)
-    assert said.startswith(f"Predicting kind: the choice among {len(found.rows)} explanations ")
+    assert said.startswith(f"Predicting kind: the choice among {len(found.rows)} modes ")
 
 
 def test_draws_alone_leave_nothing_to_choose_from(runner):
@@ -79,9 +79,9 @@ def told(verdicts, rows=(0, 1), weighty=None):
 @pytest.mark.parametrize(
     ("verdicts", "there", "not_there"),
     [
-        (["matters"], "2 explanations matters. AUC where it matters: 0.700–0.900.", "open"),
-        (["does not matter"], "2 explanations does not matter.", "open"),
-        (["open"], "2 explanations is open. AUC where it is open: 0.700–0.900.", "matters"),
+        (["matters"], "2 modes matters. AUC where it matters: 0.700–0.900.", "open"),
+        (["does not matter"], "2 modes does not matter.", "open"),
+        (["open"], "2 modes is open. AUC where it is open: 0.700–0.900.", "matters"),
         (
             ["matters", "open", "open"],
             "matters for 1 of 3 classes and is open for 2.",

@@ -116,6 +116,17 @@ def test_errors_are_those_of_the_optima(two):
     errors = comparison.members["error"][comparison.optima]
     assert f"{errors.min():.3g}" in said
     assert f"{errors.max():.3g}" in said
+    assert all("sum of squares" not in say(one) for one in of.fit(comparison))
+
+
+def test_a_feature_that_squared_errors_see_alone_is_named(tmp_path):
+    scale = np.array([30.0, 1, 1, 1])[:, None]
+    X = scale * np.random.default_rng(0).gamma(2.0, size=(4, 12))
+    data = Dataset.from_array(X, features=["proline", "hue", "ash", "malic acid"])
+    spec = RunSpec("random_restarts", rank=2, particles=2)
+    comparison, _ = compared(tmp_path, data, spec)
+    told = [say(one) for one in of.fit(comparison)]
+    assert any(one.startswith("“proline” makes 99.") for one in told)
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,16 @@ def largest_mass(table: pd.DataFrame) -> np.ndarray:
     return most[table["joined"].to_numpy(dtype=int)]
 
 
+def good_left(table: pd.DataFrame) -> int:
+    """How many modes that fit as well as the best have no mass, where these are most; else 0.
+
+    The mass of a few of them says nothing of the others.
+    """
+    weighed = table["weighed"].to_numpy() > 0
+    left = int((table["as_good_as_best"].to_numpy() & ~weighed).sum())
+    return left if left > weighed.sum() else 0
+
+
 def most_probable(table: pd.DataFrame) -> int:
     """The mode that others are compared with; the first while no mass is known."""
     mass = table["mass"].to_numpy(dtype=float)

@@ -109,7 +109,7 @@ class Answer:
     @cached_property
     def weighty(self) -> np.ndarray | None:
         """(S,) which explanations of :attr:`conclusions` may have mass; None: it is unknown."""
-        unknown = self.table["mass"].isna().all()
+        unknown = self.table["mass"].isna().all() or mode_table.good_left(self.table)
         if self.conclusions is None or not self.conclusions.rows or unknown:
             return None
         held = mode_table.largest_mass(self.table) >= conclusions.LIGHT

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.mode_table import most_probable
+from bnmf_core.analysis.mode_table import good_left, most_probable
 from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import component_angles, component_stability, matching
@@ -75,7 +75,7 @@ def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
         optima = comparison.bases(np.flatnonzero(comparison.optima))
         found_again = _partners(optima, reference).mean(axis=0)
     mass = np.nan_to_num(table["mass"].to_numpy(dtype=float))
-    if mass.sum() > 0:
+    if mass.sum() > 0 and not good_left(table):
         heavy = np.flatnonzero(mass > 0)
         bases = comparison.bases(answer.modes.representative[heavy])
         held = mass[heavy] @ _partners(bases, reference) / mass.sum()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.evidence import Evidence, clear_winner
+from bnmf_core.analysis.mode_table import good_left
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.names import no_more
@@ -117,6 +118,8 @@ def _heaviest(answer: Answer, evidence: Evidence, found: Fact) -> Verdict:
     leads = fact(
         key, modes=together(table, winner), mass=mass_of(table.iloc[winner]), weighed=weighed
     )
+    if left := good_left(table):
+        return verdict("open", UNCLEAR, found, leads, fact("good_left", left=left))
     return verdict(grade, grade, found, leads, *doubts[:1])
 
 

@@ -53,6 +53,19 @@ def test_nothing_is_clear_before_lower_likelihood_powers_are_computed():
     assert early.grade == verdicts.LIKELY and "not computed yet" in early.said
 
 
+@pytest.mark.parametrize(("good", "word"), [(4, "clear"), (5, "open")])
+def test_a_few_masses_say_nothing_of_many_modes_that_fit_as_well(good, word):
+    """Two of five are weighed: three others fit as well, or two of them."""
+    few = answer()
+    others = few.table.iloc[[1] * 3].assign(mass=np.nan, mass_low=np.nan, mass_high=np.nan)
+    few.table = pd.concat([few.table, others.assign(weighed=0)], ignore_index=True)
+    few.table["as_good_as_best"] = np.arange(5) < good
+    few.table["joined"] = few.table["mode"] = np.arange(5)
+    found = verdicts.explanations(few)
+    assert found.word == word
+    assert ("masses of 3 others that fit as well are not known" in found.said) == (word == "open")
+
+
 def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     found = verdicts.explanations(answer())
     assert (found.word, found.grade) == ("clear", verdicts.CLEAR)

@@ -30,7 +30,7 @@ from bnmf_core.solvers import usual_solver
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 10
+VERSION = 11
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
@@ -56,7 +56,7 @@ class RankQuestion:
     noise: str = "free"
     sigma: float | None = None
     restarts: int = 20
-    most_modes: int = 4
+    most_modes: int = 6
     seed: int = 0
     model: str = USUAL_MODEL
     evidence: bool = True

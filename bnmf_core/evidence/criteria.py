@@ -56,18 +56,21 @@ def no_evidence(criteria: Mapping[str, Criterion]) -> str:
 def by_evidence(
     ranks: np.ndarray, evidence: np.ndarray, error: np.ndarray, assumed: str, problem: str = ""
 ) -> Criterion:
-    """The rank of the largest log evidence.
+    """The rank of the largest log evidence, the fewest components where it does not tell.
 
     assumed : the sentence on the noise. problem : why there is no evidence, "" where there is.
     """
     known = np.isfinite(evidence)
     best = int(np.where(known, evidence, -np.inf).argmax())
     allowed = np.maximum(STANDARD_ERRORS * np.hypot(error, error[best]), BARE_MENTION)
-    near = known & (evidence[best] - evidence <= allowed)
+    behind = evidence[best] - evidence
+    near = known & (behind <= allowed)
     rule = (
         "The rank of the largest log evidence; others are as good when they are within "
-        f"{STANDARD_ERRORS:g} standard errors of the difference, or within a nat."
+        f"{STANDARD_ERRORS:g} standard errors of the difference, or within a nat. Of those within "
+        f"{STRONG:g} nats the smallest is chosen."
     )
+    best = int((near & (behind <= STRONG)).argmax()) if known.any() else best
     if problem:
         return Criterion(LABELS["evidence"], rule, None, (), False, problem, problem)
     return _extreme(LABELS["evidence"], rule, ranks, -evidence, known, near, best, "grows", assumed)

@@ -37,11 +37,15 @@ THRESHOLD = SAME_MODE
 POPULATIONS = 4
 # Part of the evidence below which a mode's error does not count.
 NEGLIGIBLE = 0.01
+# How often restarts are drawn again to see what the modes that they find are worth.
+DRAWN_AGAIN = 400
 
 
 @dataclass(frozen=True)
 class RankEvidence:
     """log_evidence, nats, with its standard error, from ``weighed`` modes.
+
+    The error counts what other restarts would have missed, see :func:`missed`.
 
     settled : whether twice the steps gave the same; False where they were not tried.
     """
@@ -109,7 +113,23 @@ def evidence_of(problem: Problem, restarts: Restarts, most_modes: int, work: Wor
     if np.isnan(errors[parts > NEGLIGIBLE]).any():
         return of_all_reached(problem, restarts.A[rows[0]], restarts.W[rows[0]], work)
     error = float(np.sqrt(((parts * np.nan_to_num(errors)) ** 2).sum()))
+    found_by = [np.flatnonzero(labels == labels[row]) for row in rows]
+    error = float(np.hypot(error, missed(values, found_by, labels.size)))
     return RankEvidence(total + relabellings, error, len(table), bool(table["settled"].all()))
+
+
+def missed(log_evidence: np.ndarray, found_by: Sequence[np.ndarray], restarts: int) -> float:
+    """Root mean square of the nats that are missing where as many other restarts are made.
+
+    They are drawn again with replacement from those there are. A draw without any of the modes that
+    were weighed, log_evidence (K,), says nothing. ``found_by`` : which restarts found each.
+    """
+    rng = np.random.default_rng(0)  # of the error alone: it changes no evidence
+    drawn = rng.integers(restarts, size=(DRAWN_AGAIN, restarts))
+    there = np.array([np.isin(drawn, rows).any(axis=1) for rows in found_by]).T
+    there = there[there.any(axis=1)]
+    again = special.logsumexp(np.where(there, log_evidence, -np.inf), axis=1)
+    return float(np.sqrt(((special.logsumexp(log_evidence) - again) ** 2).mean()))
 
 
 def _weighed(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work) -> pd.DataFrame:

@@ -106,7 +106,7 @@ def rank_study(
     sigma: float | None = None,
     rate: float | None = None,
     restarts: int = 20,
-    most_modes: int = 4,
+    most_modes: int = 6,
     evidence: bool = True,
     executor: Executor | None = None,
     on_progress: Report | None = None,

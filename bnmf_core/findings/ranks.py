@@ -29,7 +29,7 @@ class Recommendation:
 
     Attributes
     ----------
-    rank : the rank recommended; where the grade is open, that of the highest evidence.
+    rank : the rank recommended; where the grade is open, the one that the evidence chooses.
     grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
         hidden entries do not contradict it, or X holds counts and the hidden entries name fewer
         components. "open": they disagree, or the evidence does not settle.
@@ -90,7 +90,9 @@ def recommend(study: RankStudy) -> Recommendation:
     best = study.table["log_evidence"].dropna().sort_values(ascending=False)
     lead = float(best.iloc[0] - best.iloc[1]) if len(best) > 1 else float("inf")  # in nats
     if doubt := _doubt(study, chosen, lead):
-        return Recommendation(chosen, OPEN, others, fact("rank.open", rank=chosen), doubt)
+        highest = int(study.table["rank"][best.index[0]])
+        said = fact(f"rank.{'open' if chosen == highest else 'open_fewest'}", rank=chosen)
+        return Recommendation(chosen, OPEN, others, said, doubt)
     by = fact("lead.by_nats" if lead < float("inf") else "lead.alone", nats=lead)
     if hidden.settles and hidden.chosen == chosen:
         return Recommendation(chosen, CLEAR, (), fact("rank.clear", rank=chosen, lead=by))
@@ -105,6 +107,8 @@ def _doubt(study: RankStudy, chosen: int, lead: float) -> tuple[Fact, ...]:
         return (fact("evidence_open", problem=evidence.problem),)
     if hidden.settles and chosen not in (hidden.chosen, *hidden.runners_up):
         return (fact("disagree", evidence=chosen, hidden=hidden.chosen),)
+    if evidence.runners_up:
+        return (fact("not_told_from", rank=chosen, others=evidence.runners_up),)
     if lead < STRONG:
         return (fact("leads_little", rank=chosen, nats=STRONG),)
     if (study.counts or study.grows) and not (hidden.settles and hidden.chosen == chosen):

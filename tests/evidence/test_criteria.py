@@ -23,11 +23,18 @@ def test_a_maximum_inside_settles_and_names_what_it_cannot_tell_from_it():
     assert (alone.chosen, alone.runners_up, alone.settles) == (3, (), True)
     assert alone.said == "It chooses rank 3."
     # Two standard errors of the difference are 2·√2·0.5 nats.
-    near = evidence([-21.3, -20.0, -21.5, -40.0])
-    assert (near.chosen, near.runners_up, near.settles) == (3, (2,), True)
-    assert near.said == "It chooses rank 3, and cannot tell rank 2 from it."
+    near = evidence([-21.5, -20.0, -21.3, -40.0])
+    assert (near.chosen, near.runners_up, near.settles) == (3, (4,), True)
+    assert near.said == "It chooses rank 3, and cannot tell rank 4 from it."
     # Within a nat no error is small enough.
-    assert evidence([-20.9, -20.0, -21.1, -40.0], error=0.0).runners_up == (2,)
+    assert evidence([-21.1, -20.0, -20.9, -40.0], error=0.0).runners_up == (4,)
+
+
+@pytest.mark.parametrize(("lead", "error", "chosen"), [(2.9, 2.0, 3), (3.1, 2.0, 4), (1.1, 0.1, 4)])
+def test_of_ranks_that_are_not_told_apart_the_smallest_is_chosen(lead, error, chosen):
+    """Within the errors, and not where a rank leads strongly."""
+    found = evidence([-90.0, -20.0 - lead, -20.0, -40.0], error)
+    assert found.chosen == chosen and (3 in found.runners_up) == (lead == 3.1)
 
 
 @pytest.mark.parametrize(

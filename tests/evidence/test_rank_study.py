@@ -11,7 +11,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Annealed, never
 from bnmf_core.evidence.noise import most_probable_noise
 from bnmf_core.evidence.parts import Work
-from bnmf_core.evidence.rank_evidence import of_all_reached, same_order
+from bnmf_core.evidence.rank_evidence import missed, of_all_reached, same_order
 from bnmf_core.evidence.rank_study import so_far
 from bnmf_core.figures.ranks import rank_criteria
 from bnmf_core.findings.ranks import OPEN, recommend
@@ -261,3 +261,12 @@ def test_counts_are_warned_of(whole):
     X = rng.poisson(low_rank(6, 8, rank=1, rng=rng).X * 10).astype(float) + 0.5 * (not whole)
     study = rank_study(Dataset.from_array(X), [1, 2], rng=rng, restarts=2, most_modes=1)
     assert ("X holds counts" in study.noise) == whole
+
+
+def test_an_error_counts_the_modes_that_other_restarts_would_have_missed():
+    """20 restarts miss a mode that one of them found with probability (1 − 1/20)²⁰ = 0.36."""
+    values, often = np.array([0.0, -8.0]), np.arange(1, 20)
+    assert missed(values, [often, np.array([0])], 20) < 1e-3
+    rare = missed(values, [np.array([0]), often], 20)
+    assert rare == pytest.approx(8.0 * 0.95**10, rel=0.05)
+    assert missed(values[:1], [np.arange(20)], 20) == 0.0

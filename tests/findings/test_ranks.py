@@ -52,7 +52,7 @@ def test_two_criteria_that_agree_make_a_clear_recommendation():
     [
         (PEAK, AT_THREE, "The evidence chooses 5; the error on hidden entries chooses 3.", 3),
         (GROWS, AT_FIVE, "The evidence does not settle: it still grows at rank 6", 5),
-        (PEAK - np.array([0, 0, -160.5, 0, 0]), AT_FIVE, "leads by less than 3 nats", 4),
+        (PEAK - np.array([0, 0, -159, 0, 0]), [5, 4, 1, 1, 2], "leads by less than 3 nats", 4),
     ],
 )
 def test_criteria_that_disagree_or_do_not_settle_leave_the_rank_open(
@@ -64,6 +64,13 @@ def test_criteria_that_disagree_or_do_not_settle_leave_the_rank_open(
     assert others in found.alternatives
     assert found.rank == RANKS[np.argmax(evidence)]
     assert f"{found.rank} has the highest evidence" in found.sentence
+
+
+def test_of_ranks_with_like_evidence_the_fewest_stay_open():
+    found = ranks.recommend(study(PEAK - np.array([0, 0, -160.5, 0, 0]), [5, 4, 1, 1, 2]))
+    assert (found.rank, found.grade, found.alternatives) == (4, "open", (5,))
+    assert "4 is the fewest whose evidence is the highest" in found.sentence
+    assert found.reason == "The evidence does not tell 4 from 5."
 
 
 def test_hidden_entries_that_say_nothing_leave_a_leaning():

@@ -42,6 +42,8 @@ REST = 0.5
 HIDDEN = 0.5
 # Seconds that the evidence of one mode of each rank may take where nobody asks for it.
 PATIENCE = 900.0
+# Restarts of each rank: the evidence counts on the best mode being among them.
+RESTARTS, WITHOUT_EVIDENCE = 50, 20
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class RankQuestion:
     ranks: tuple[int, ...]
     noise: str = "free"
     sigma: float | None = None
-    restarts: int = 20
+    restarts: int = RESTARTS
     most_modes: int = 6
     seed: int = 0
     model: str = USUAL_MODEL
@@ -95,9 +97,13 @@ class RankQuestion:
     def in_time(self, dataset: Dataset) -> "RankQuestion":
         """The question as it is asked unless a visitor says otherwise.
 
-        Without the evidence where that takes more than a quarter of an hour.
+        Without the evidence where that takes more than a quarter of an hour, and then with fewer
+        restarts, unless another number than the usual one was asked for.
         """
-        return replace(self, evidence=self.evidence_seconds(dataset) <= PATIENCE)
+        if self.evidence_seconds(dataset) <= PATIENCE:
+            return replace(self, evidence=True)
+        restarts = WITHOUT_EVIDENCE if self.restarts == RESTARTS else self.restarts
+        return replace(self, evidence=False, restarts=restarts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,14 @@ import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.analysis.described import ranks_said
-from bnmf_core.analysis.ranks import RankQuestion, RankWork, models_for, usual_ranks, write
+from bnmf_core.analysis.ranks import (
+    RESTARTS,
+    RankQuestion,
+    RankWork,
+    models_for,
+    usual_ranks,
+    write,
+)
 from bnmf_core.cli import arguments, running
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
@@ -59,7 +66,9 @@ def add_commands(commands: Commands) -> None:
     )
     command.add_argument("--sigma", type=float, help="their noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: by the mean of X)")
-    command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
+    command.add_argument(
+        "--restarts", type=int, default=RESTARTS, help=f"of each rank (default: {RESTARTS})"
+    )
     command.add_argument(
         "--evidence",
         action=argparse.BooleanOptionalAction,

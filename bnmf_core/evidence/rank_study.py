@@ -105,7 +105,7 @@ def rank_study(
     noise: str | None = None,
     sigma: float | None = None,
     rate: float | None = None,
-    restarts: int = 20,
+    restarts: int = 50,
     most_modes: int = 6,
     evidence: bool = True,
     executor: Executor | None = None,

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bnmf_core import Dataset, JobRunner
 from bnmf_core.analysis import ranks
-from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.analysis.ranks import RESTARTS, WITHOUT_EVIDENCE, RankQuestion, RankWork
 from bnmf_core.core.model import Capability
 from bnmf_core.evidence.criteria import no_evidence
 from bnmf_core.evidence.rank_study import RankStudy
@@ -168,12 +168,15 @@ def _new(dataset: Dataset) -> RankQuestion:
             "largest rank. “Free”: for each rank the most probable one.",
         )
     with st.expander("Settings"):
-        restarts = st.number_input("Restarts of each rank", 2, 200, 20, key="rank_restarts")
+        number = RESTARTS if evidence else WITHOUT_EVIDENCE
+        restarts = st.number_input(
+            "Restarts of each rank", 2, 200, number, key=f"rank_restarts_{number}"
+        )
         modes = st.number_input(
             "Modes in the evidence",
             1,
             20,
-            4,
+            RankQuestion.most_modes,
             key="rank_modes",
             help="Of so many modes, the best first, the evidence of a rank is summed.",
         )

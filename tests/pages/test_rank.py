@@ -54,7 +54,7 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     app = page("rank")
     assert "On an idle computer it takes roughly" in words(app) and not charts(app)
     app.slider[0].set_range(1, 3).run()
-    app.number_input(key="rank_restarts").set_value(4).run()
+    app.number_input(key="rank_restarts_50").set_value(4).run()
     app.button(key="rank_start").click().run()
     services.place().wait(120)
     app.run()
@@ -209,7 +209,7 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert not [radio for radio in app.radio if radio.key == "rank_noise"]
     assert "a distribution of whole numbers" in words(app)
     app.slider[0].set_range(1, 2).run()
-    app.number_input(key="rank_restarts").set_value(3).run()
+    app.number_input(key="rank_restarts_50").set_value(3).run()
     app.button(key="rank_start").click().run()
     services.place().wait(120)
     app.run()

@@ -242,6 +242,13 @@ def test_an_evidence_that_takes_long_is_left_out_unless_asked_for(server):
     assert app.radio(key="rank_noise")
 
 
+def test_without_the_evidence_fewer_restarts_do(data, monkeypatch):
+    monkeypatch.setattr(ranks, "PATIENCE", 0.0)
+    usual = RankQuestion(data.hash, (1, 2, 3))
+    assert (usual.restarts, usual.in_time(data).restarts) == (50, 20)
+    assert replace(usual, restarts=30).in_time(data).restarts == 30
+
+
 def test_an_evidence_that_takes_little_is_computed_and_stored_where_it_was(data):
     usual = RankQuestion(data.hash, (1, 2, 3))
     assert usual.in_time(data) == usual

@@ -122,8 +122,11 @@ def missed(log_evidence: np.ndarray, found_by: Sequence[np.ndarray], restarts: i
     """Root mean square of the nats that are missing where as many other restarts are made.
 
     They are drawn again with replacement from those there are. A draw without any of the modes that
-    were weighed, log_evidence (K,), says nothing. ``found_by`` : which restarts found each.
+    have a weight, log_evidence (K,), says nothing. ``found_by`` : which restarts found each.
     """
+    # What left a mode without a weight of its own is in that of the mode where it went.
+    found_by = [rows for rows, value in zip(found_by, log_evidence, strict=True) if value > -np.inf]
+    log_evidence = log_evidence[log_evidence > -np.inf]
     rng = np.random.default_rng(0)  # of the error alone: it changes no evidence
     drawn = rng.integers(restarts, size=(DRAWN_AGAIN, restarts))
     there = np.array([np.isin(drawn, rows).any(axis=1) for rows in found_by]).T

@@ -270,3 +270,5 @@ def test_an_error_counts_the_modes_that_other_restarts_would_have_missed():
     rare = missed(values, [np.array([0]), often], 20)
     assert rare == pytest.approx(8.0 * 0.95**10, rel=0.05)
     assert missed(values[:1], [np.arange(20)], 20) == 0.0
+    emptied = [np.arange(1, 10), np.arange(10, 20), np.array([0])]
+    assert missed(np.array([0.0, -np.inf, -8.0]), emptied, 20) < 0.1

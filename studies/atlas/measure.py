@@ -12,6 +12,7 @@ import numpy as np
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.described import dominant_feature
+from bnmf_core.analysis.mode_table import good_left
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.ranks import RankQuestion, compared
 from bnmf_core.cli.analyse import METRIC, STAGES
@@ -125,14 +126,14 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
     table, comparison = answer.table, answer.comparison
     optima = comparison.optima
     facts = component_facts(answer)
-    labels = answer.conclusions
+    labels, weighed = answer.conclusions, _weighed(answer)
     return {
         "threshold": float(answer.modes.threshold),
         "restarts": int(optima.sum()),
         "unconverged": int(comparison.members["converged"].eq(False).sum()),
         "modes": len(table),
         "as_good": int(table["as_good_as_best"].sum()),
-        "masses": [None if np.isnan(mass) else float(mass) for mass in table["mass"]],
+        "masses": [float(mass) if weighed and mass >= 0 else None for mass in table["mass"]],
         "family": answer.one_family,
         "elsewhere": 0.0 if answer.one_family else _elsewhere(answer),
         "states": list(facts.states),
@@ -146,15 +147,19 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
     }
 
 
+def _weighed(answer: Answer) -> bool:
+    """Whether masses say which mode is the most probable."""
+    return bool(answer.table["mass"].notna().any()) and not good_left(answer.table)
+
+
 def _elsewhere(answer: Answer) -> float:
     """Of the converged restarts, those that miss the most probable mode.
 
-    It is what the usual single run would have reported. Where no mass is known, the mode that fits
+    It is what the usual single run would have reported. Where masses do not say, the mode that fits
     best.
     """
     table, optima = answer.table, answer.comparison.optima
-    known = bool(table["mass"].notna().any())
-    best = verdicts.leading(answer)[0] if known else int(table["best_error"].argmin())
+    best = verdicts.leading(answer)[0] if _weighed(answer) else int(table["best_error"].argmin())
     return float(np.mean(answer.modes.labels[optima] != best))
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.findings.ranks import STRONG
 from studies.counts.plan import WORDS
-from studies.counts.planted import GRADES, NOISES
+from studies.counts.planted import GRADES, NOISES, RESTARTS
 from studies.counts.topics import LOSSES
 from studies.result import StudyResult
 from studies.words import of
@@ -163,7 +163,8 @@ def summary(study: StudyResult, part: str) -> str:
     """How the data of a part are made or chosen, and how they are studied."""
     usual = RankQuestion.most_modes
     factor = usual / min(usual, study.settings["weighed"])
-    numbers = {"page_modes": usual, "page_restarts": RankQuestion.restarts, "factor": factor}
+    pages = {"page_modes": usual, "page_restarts": RankQuestion.restarts}
+    numbers = pages | {"rank_restarts": RESTARTS, "factor": factor}
     return str(WORDS["parts"][part]["summary"].format(**study.settings | numbers))
 
 

@@ -22,6 +22,8 @@ SHARED, OWN = 0.1, 0.5
 SHAPE = 0.7
 
 Row = tuple[str, float, float]
+# Random restarts of each rank.
+RESTARTS = 20
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,15 @@ def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str,
     data = planted(rank, noise, plan, repetition)
     began = time.process_time()
     tried = range(max(1, rank - plan.around), rank + plan.around + 1)
-    study = rank_study(
-        data, tried, model=noise, most_modes=plan.weighed, rng=np.random.default_rng(plan.seed)
-    )
+    asked = {"restarts": RESTARTS, "most_modes": plan.weighed}
+    study = rank_study(data, tried, model=noise, rng=np.random.default_rng(plan.seed), **asked)
     found = recommend(study)
     rows = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
     rows.append(("variation", 0, variation(data).ratio))
     if repetition < plan.compared:
         other = NOISES[1 - NOISES.index(noise)]
         rng = np.random.default_rng(plan.seed)
-        beside = rank_study(data, [found.rank], model=other, most_modes=plan.weighed, rng=rng)
+        beside = rank_study(data, [found.rank], model=other, rng=rng, **asked)
         ours = study.table.set_index("rank")["log_evidence"][found.rank]
         rows.append(("lead", 0, float(ours - beside.table["log_evidence"].iloc[0])))
     return {"rows": [list(row) for row in rows], "reason": found.reason}

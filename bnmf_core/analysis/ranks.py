@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,6 +77,13 @@ class RankQuestion:
             del asked["evidence"]
         decides = json.dumps([VERSION, asked], sort_keys=True)
         return hashlib.sha256(decides.encode()).hexdigest()[:12]
+
+    def studied(self, dataset: Dataset, **how: Any) -> RankStudy:
+        """The answer, made here; ``how`` : further arguments of :func:`rank_study`."""
+        asked = asdict(self)
+        del asked["dataset"]
+        rng = np.random.default_rng(asked.pop("seed"))
+        return rank_study(dataset, rng=rng, **asked, **how)
 
     def seconds(self, dataset: Dataset) -> tuple[float, float]:
         """About how long it takes: where every rank has one mode, and where it has the most."""
@@ -152,16 +160,8 @@ class RankWork:
         """Compare the ranks and store what is found; goes on from what is kept."""
         asked, cluster = self.question, Cluster(self.cluster)
         study = cluster.make(
-            lambda executor: rank_study(
+            lambda executor: asked.studied(
                 self.dataset,
-                asked.ranks,
-                rng=np.random.default_rng(asked.seed),
-                model=asked.model,
-                noise=asked.noise,
-                sigma=asked.sigma,
-                restarts=asked.restarts,
-                most_modes=asked.most_modes,
-                evidence=asked.evidence,
                 executor=executor,
                 on_progress=lambda part: report(part, f"{cluster.said} {LABEL}".lstrip()),
                 stopped=stopped,

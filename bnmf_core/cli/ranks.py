@@ -5,8 +5,6 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-import numpy as np
-
 from bnmf_core import registry
 from bnmf_core.analysis.described import ranks_said
 from bnmf_core.analysis.ranks import (
@@ -26,7 +24,7 @@ from bnmf_core.core.model import Model
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import check_model
 from bnmf_core.core.spec import USUAL_MODEL
-from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
+from bnmf_core.evidence.rank_study import NOISES, RankStudy
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import of_counts, recommend
 
@@ -114,16 +112,9 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         task = bars.add_task("comparing ranks", total=1.0, made="")
 
         def study_on(executor: Executor | None) -> RankStudy:
-            return rank_study(
+            return asked.studied(
                 dataset,
-                tried,
-                rng=np.random.default_rng(options.seed),
-                model=model.key,
-                noise=options.noise,
-                sigma=options.sigma,
                 rate=options.rate,
-                restarts=options.restarts,
-                evidence=asked.evidence,
                 executor=executor,
                 on_progress=lambda part: bars.update(task, completed=part, made=f"{part:.0%}"),
                 stopped=interrupted.is_set,

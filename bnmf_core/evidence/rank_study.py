@@ -198,8 +198,10 @@ def rank_study(
             kept = cache.plain(other.key, from_restarts, there, restarts, most_modes, part)
             of_noise[other.key] = RankEvidence(**kept)
     work.tell(1.0)
-    # Where the evidence takes such noise for components, its own rank shows none of it any more.
-    chosen = said["hidden"].chosen or said["evidence"].chosen or tried[-1]
+    # Where the evidence takes such noise for components, its own rank shows none of it any more. At
+    # too small a rank a component that is missing looks like such noise.
+    by_hidden = said["hidden"].chosen if said["hidden"].settles else None
+    chosen = by_hidden or said["evidence"].chosen or said["hidden"].chosen or tried[-1]
     uneven = sized and grows(dataset, *best[chosen])
     counts = sized and numbers_of(dataset).kind is Kind.COUNTS
     return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven, of_noise)

@@ -10,7 +10,7 @@ from bnmf_core.figures.style import LETTER, MUTED, layout, safe
 
 # Pixels of a data set, of the axis and title, and of the longest name.
 ROW, AROUND, NAME = 18, 130, 200
-STAR, NO_MASS = " *", " (*: not weighed)"
+STAR, NO_MASS = " *", " (*: most not weighed)"
 CHOSEN, RAIL, DOT = "#9B1D5A", "#ECEFF2", "#0072B2"
 
 

@@ -163,7 +163,7 @@ def with_standing(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
     if not counts.any():
         return list(names)
     unknown = "not weighed" if np.isfinite(mass).any() else "fits worse"
-    why = np.where(np.isnan(mass), unknown, "no mass")
+    why = np.where(np.isnan(mass), unknown, "hardly any mass")
     each = zip(names, why.tolist(), counts.tolist(), strict=True)
     return [name if counted else f"{name} ({word})" for name, word, counted in each]
 

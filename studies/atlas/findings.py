@@ -140,8 +140,8 @@ def _modes(first: list[First]) -> Table:
                 _number(of_rank, cell),
                 cell["restarts"],
                 cell["modes"],
-                "one family" if cell["family"] else cell["as_good"],
-                percent(max(masses)) if masses and not cell["family"] else NONE,
+                "one family" if cell["family"] else str(cell["as_good"]),
+                _share(max(masses), cell["modes"]) if masses and not cell["family"] else NONE,
                 percent(cell["elsewhere"]),
                 *(of(states[state], sum(states.values())) for state in STATES),
             )
@@ -151,6 +151,11 @@ def _modes(first: list[First]) -> Table:
         *("largest mass", "restarts that miss the most probable", *STATES),
     )
     return {"title": WORDS["tables"]["modes"], "columns": columns, "rows": rows}
+
+
+def _share(mass: float, modes: int) -> str:
+    """A mass in percent: of several modes none has all of it."""
+    return percent(mass if modes == 1 else min(mass, 0.9999))
 
 
 def _verdicts(first: list[First]) -> Table:

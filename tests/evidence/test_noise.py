@@ -8,6 +8,7 @@ from scipy import sparse
 
 from bnmf_core import Dataset
 from bnmf_core.evidence.noise import grows
+from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import recommend
 from tests.findings.test_ranks import AT_THREE, PEAK, study
@@ -45,3 +46,17 @@ def test_evidence_that_noise_may_feign_does_not_outvote_hidden_entries():
     uneven = recommend(replace(plain, grows=True))
     assert (uneven.rank, uneven.grade) == (3, "leaning")
     assert "residuals grow with the fit" in say(uneven.why)
+
+
+def test_a_component_that_is_missing_is_no_noise_that_grows():
+    """Where hidden entries do not settle, residuals are looked at with all components there are."""
+    rng = np.random.default_rng(0)
+    Y = rng.gamma(0.6, size=(10, 3)) @ rng.gamma(0.6, size=(3, 25))
+    Y[:5] *= 30.0
+    X = np.maximum(Y + 0.02 * Y.mean() * rng.standard_normal(Y.shape), 0.0)
+    data = Dataset.from_array(X)
+    study = rank_study(data, range(1, 6), rng=rng, restarts=10)
+    assert study.criteria["evidence"].chosen == 3
+    assert not study.criteria["hidden"].settles and study.criteria["hidden"].chosen == 2
+    assert grows(data, *study.best[2])
+    assert not study.grows and recommend(study).grade == "leaning"

@@ -143,11 +143,11 @@ def test_modes_that_do_not_count_say_so_beside_those_that_do():
 
     assert standing([0.9, 0.001, np.nan]) == [
         "mode 1",
-        "mode 2 (no mass)",
+        "mode 2 (hardly any mass)",
         "mode 3 (late) (not weighed)",
     ]
     # What may have mass, as far as its error tells, counts.
     unsure = standing([0.999, 0.001, 0.0], high=[1.0, 0.9, 0.0])
-    assert unsure[1:] == ["mode 2", "mode 3 (late) (no mass)"]
+    assert unsure[1:] == ["mode 2", "mode 3 (late) (hardly any mass)"]
     assert standing([np.nan] * 3)[1:] == ["mode 2 (fits worse)", "mode 3 (late) (fits worse)"]
     assert standing([np.nan] * 3, [False] * 3) == ["mode 1", "mode 2", "mode 3 (late)"]

@@ -82,7 +82,7 @@ def test_tables_tell_what_cells_hold_and_what_another_seed_changes():
         "3",
         20,
         2,
-        1,
+        "1",
         "90 %",
         "25 %",
         "2 of 3",

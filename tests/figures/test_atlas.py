@@ -17,5 +17,8 @@ def test_bars_are_percent_from_above_and_names_are_shown_as_they_are():
     more = restarts_elsewhere(["a", "b", "c"], [0, 0, 0], [None] * 3, [True, False, True])
     assert figure.layout.height < more.layout.height
     # A star where the best fit stands for the most probable mode.
-    assert list(more.data[0].y) == ["a", "b *", "c"] and "*: most not weighed" in more.layout.title.text
+    assert (
+        list(more.data[0].y) == ["a", "b *", "c"]
+        and "*: most not weighed" in more.layout.title.text
+    )
     assert "*" not in figure.layout.title.text

@@ -24,8 +24,8 @@ class Noise:
     sigma: float | None = setting(
         None,
         "Noise level σ",
-        "Standard deviation of the noise on one entry of X, in X's unit. Left open: that of the "
-        "residuals of the best of three NMFs, less the degrees of freedom that fitted them.",
+        "Standard deviation of the noise on one entry of X, in X's unit. Left open: from the "
+        "squared error of the best of three NMFs, over entries less numbers fitted to them.",
         minimum=1e-12,
     )
 

@@ -73,6 +73,11 @@ def reference_errors(dataset: Dataset, rank: int, restarts: int) -> np.ndarray:
     return squared_errors(dataset.X, *reference_factors(dataset, rank, restarts), dataset.mask)
 
 
+def published_noise(dataset: Dataset, rank: int) -> float:
+    """σ as papers 2 and 3 take it: the residual standard deviation of one NMF."""
+    return float(np.sqrt(reference_errors(dataset, rank, 1)[0] / dataset.observed))
+
+
 def reference_variance(dataset: Dataset, rank: int) -> float:
     """Variance of the noise on one entry: the squared error over the entries left to tell it by.
 

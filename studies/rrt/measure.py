@@ -19,7 +19,7 @@ from bnmf_core.core.errors import BNMFError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.likelihoods import MODELS, gaussian, uniform
-from bnmf_core.likelihoods.reference import reference_errors, reference_factors
+from bnmf_core.likelihoods.reference import published_noise, reference_factors
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
@@ -81,8 +81,7 @@ def ground(key: str, data: Path | None, seed: int) -> Ground:
     problem = PROBLEMS[key]
     dataset = problem.make(data, seed)
     with one_blas_thread():
-        # As published: the residual of one NMF.
-        sigma = float(np.sqrt(reference_errors(dataset, problem.rank, 1)[0] / dataset.observed))
+        sigma = published_noise(dataset, problem.rank)
         epsilon = uniform.resolve(dataset, problem.rank, uniform.Settings()).epsilon
         if problem.known:
             return Ground(dataset, sigma, epsilon, dataset.truth[:1])

@@ -13,7 +13,7 @@ from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
-from bnmf_core.likelihoods.reference import reference_errors
+from bnmf_core.likelihoods.reference import published_noise
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.posterior.places import positions
 from bnmf_core.posterior.stein import (
@@ -79,11 +79,10 @@ def measured(
 
 
 def _model_settings(plan: Plan, model: SteinModel) -> dict[str, Any]:
-    """What the model takes from the data; an open σ as published, the residual of one NMF."""
-    settings, data = describe(plan)["model_settings"], plan.problem.dataset
+    """What the model takes from the data; an open σ as published."""
+    settings: dict[str, Any] = describe(plan)["model_settings"]
     if "sigma" in settings and "sigma" not in model.settings:
-        variance = reference_errors(data, plan.spec.rank, 1)[0] / data.observed
-        settings["sigma"] = float(np.sqrt(variance))
+        settings["sigma"] = published_noise(plan.problem.dataset, plan.spec.rank)
     return settings
 
 

@@ -20,8 +20,6 @@ from bnmf_core.store import files
 # Explanations that are compared, the best first.
 MOST = 12
 SEED = 30
-# Modes with less of the posterior mass than this have none worth a word.
-LIGHT = 0.001
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,8 @@ from bnmf_core.core.errors import DataError
 
 # Number of modes listed per run.
 MOST_SHARED = 10
+# Modes that may have less of the posterior mass than this do not count.
+LITTLE = 0.01
 
 
 def mode_table(

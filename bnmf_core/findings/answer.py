@@ -112,7 +112,7 @@ class Answer:
         unknown = self.table["mass"].isna().all() or mode_table.good_left(self.table)
         if self.conclusions is None or not self.conclusions.rows or unknown:
             return None
-        held = mode_table.largest_mass(self.table) >= conclusions.LIGHT
+        held = mode_table.largest_mass(self.table) >= mode_table.LITTLE
         chosen: np.ndarray = held[self.modes.labels[list(self.conclusions.rows)]]
         return chosen if chosen.any() else None
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.mode_table import good_left, most_probable
+from bnmf_core.analysis.mode_table import LITTLE, good_left, most_probable
 from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import component_angles, component_stability, matching
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 COMPARED = 12
 # Components that all modes have within so many degrees are shared.
 SHARED = SAME_MODE
-# Modes that have less of the posterior mass, all together, hardly count.
-LITTLE = 0.01
 # Degrees: restarts stop where they would turn by less, so that optima this near are one.
 UNIQUE = 1.0
 # Of the optima, or of the posterior mass, in which a component has to be found again.

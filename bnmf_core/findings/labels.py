@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.conclusions import LIGHT, MOST, Conclusions
+from bnmf_core.analysis.conclusions import MOST, Conclusions
+from bnmf_core.analysis.mode_table import LITTLE
 from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, judged
 from bnmf_core.findings.facts import Fact, fact, say
 
@@ -74,7 +75,7 @@ def among_weighty(tasks: pd.DataFrame, weighty: np.ndarray) -> Fact:
     """For how many classes the choice matters among modes that have posterior mass."""
     matters = int((judged(tasks, weighty)["verdict"] == MATTERS).sum())
     key = "among_weighty.some" if matters else "among_weighty.none"
-    return fact(key, light=LIGHT, matters=matters, classes=len(tasks))
+    return fact(key, little=LITTLE, matters=matters, classes=len(tasks))
 
 
 def _areas(tasks: pd.DataFrame, alone: bool) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.mode_table import largest_mass, most_probable
+from bnmf_core.analysis.mode_table import LITTLE, largest_mass, most_probable
 from bnmf_core.analysis.resampling import COUNTS, SAMPLES
 from bnmf_core.compare.alignment import component_angles, matching
-from bnmf_core.findings.components import COMPARED, LITTLE, UNIQUE, component_names
+from bnmf_core.findings.components import COMPARED, UNIQUE, component_names
 from bnmf_core.findings.facts import Fact, fact, say
 
 if TYPE_CHECKING:

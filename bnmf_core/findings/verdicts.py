@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bnmf_core.analysis.chains import Verdict as Settled
 from bnmf_core.analysis.evidence import Evidence, clear_winner
-from bnmf_core.analysis.mode_table import good_left
+from bnmf_core.analysis.mode_table import LITTLE, good_left
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.names import no_more
@@ -20,7 +21,6 @@ from bnmf_core.findings.components import (
     AGREED,
     AMBIGUOUS,
     DETERMINED,
-    LITTLE,
     PROVISIONAL,
     ComponentFacts,
     component_facts,
@@ -181,24 +181,36 @@ def chains(answer: Answer) -> Verdict:
     if verdicts.settled is None and (posterior is None or not posterior.modes):
         return verdict("none", WAITING, fact("no_chains"))
     if verdicts.settled is False:
-        worst = verdicts.unsettled[0]
-        if posterior is not None and posterior.settled:
-            facts = fact("run_not_settled", label=worst.label), fact("settled_within")
-        else:
-            facts = fact("run_not_settled", label=worst.label), fact("reason", said=worst.reason)
-        return verdict("not settled", UNCLEAR, *facts)
+        return _not_settled(answer, verdicts.unsettled)
     if verdicts.settled is None and posterior is not None and not posterior.settled:
         return verdict("not settled", UNCLEAR, fact("reason", said=posterior.reason))
     many = [one for one in verdicts.by_run.values() if one.modes > 1]
     if many:
-        return verdict("settled", LIKELY, fact("several_modes", modes=many[0].modes))
+        return verdict("within modes", LIKELY, fact("several_modes", modes=many[0].modes))
     judged = [(one.r_hat, min(one.ess_bulk, one.ess_tail)) for one in verdicts.by_run.values()]
     if posterior is not None:
         judged = judged or [(mode.r_hat, mode.ess) for mode in posterior.modes]
     r_hat, size = max(worst for worst, _ in judged), min(size for _, size in judged)
     key = "settled_chains.runs" if verdicts.by_run else "settled_chains.modes"
     bound, least = no_more(r_hat, size)
-    return verdict("settled", CLEAR, fact(key, r_hat=bound, ess=least))
+    word = "settled" if verdicts.by_run else "within modes"
+    return verdict(word, CLEAR, fact(key, r_hat=bound, ess=least))
+
+
+def _not_settled(answer: Answer, unsettled: list[Settled]) -> Verdict:
+    """The verdict where chains of runs have not settled: others may have, within the modes."""
+    worst, within = unsettled[0], answer.posterior is not None and answer.posterior.settled
+    if within and all(_several(answer, one.run) for one in unsettled):
+        crosses = fact("hardly_crosses", label=worst.label)
+        return verdict("within modes", LIKELY, crosses, fact("settled_within"))
+    why = fact("settled_within") if within else fact("reason", said=worst.reason)
+    return verdict("not settled", UNCLEAR, fact("run_not_settled", label=worst.label), why)
+
+
+def _several(answer: Answer, run: str) -> bool:
+    """Whether the draws of a run lie in several modes."""
+    drawn = (answer.comparison.members["run"] == run).to_numpy()
+    return bool(np.ptp(answer.modes.labels[drawn]))
 
 
 def matters(answer: Answer) -> Verdict | None:

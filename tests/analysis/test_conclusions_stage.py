@@ -100,7 +100,7 @@ def test_each_verdict_has_its_sentence(verdicts, there, not_there):
 def test_a_choice_that_matters_only_beyond_the_posterior_mass_says_so():
     verdicts = ["matters", "matters", "open"]
     assert "posterior mass" not in told(verdicts)
-    among = "Among modes with at least 0.1 % of the posterior mass it matters for "
+    among = "Among modes with at least 1% of the posterior mass it matters for "
     assert among + "no class." in told(verdicts, weighty=np.array([True, False]))
     assert among + "3 of 3 classes." in told(verdicts, weighty=np.array([True, True]))
     assert among + "no class." in told(["open"], weighty=np.array([True, False]))

@@ -37,7 +37,11 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
         "table": table,
         "evidence": weighed(),
         "modes": SimpleNamespace(labels=np.array([0, 0, 0, 1]), threshold=15.0),
-        "comparison": SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={})),
+        "comparison": SimpleNamespace(
+            optima=np.ones(4, bool),
+            dataset=SimpleNamespace(labels={}),
+            members=pd.DataFrame({"run": ["a"] * 4}),
+        ),
         "verdicts": Verdicts({}),
         "posterior": None,
         "conclusions": None,
@@ -147,16 +151,20 @@ def test_components_say_how_far_the_same_fit_lets_them_turn():
     assert "same AW" not in said([0.0, 4.0, 0.0])
 
 
-def test_chains_within_modes_do_not_make_those_of_a_run_settled():
+def test_chains_within_modes_settle_only_where_those_of_a_run_see_several():
     bad = Verdict("a", "Gibbs", 4, 100, False, 1.9, 5.0, 4.0, (0,) * 4, "Worst: log joint.")
     good = Verdict("b", "Gibbs", 4, 100, True, 1.01, 300.0, 280.0, (0,) * 4, "")
     apart = Verdict("c", "Gibbs", 4, 100, True, 1.01, 300.0, 280.0, (0, 0, 1, 1), "")
     within = SimpleNamespace(modes=(1,), settled=True)
-    found = verdicts.chains(answer(verdicts=Verdicts({"a": bad}), posterior=within))
-    assert found.grade == verdicts.UNCLEAR and "within the modes have settled" in found.said
+    for labels, grade in (([0, 0, 1, 1], verdicts.LIKELY), ([1, 1, 1, 1], verdicts.UNCLEAR)):
+        told = {"modes": SimpleNamespace(labels=np.array(labels)), "verdicts": Verdicts({"a": bad})}
+        found = verdicts.chains(answer(posterior=within, **told))
+        assert found.grade == grade and "within the modes have settled" in found.said
+    within.settled, within.reason = False, ""
+    assert verdicts.chains(answer(posterior=within, **told)).word == "not settled"
     found = verdicts.chains(answer(verdicts=Verdicts({"b": good})))
     assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.said
-    assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).grade == verdicts.LIKELY
+    assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).word == "within modes"
     assert verdicts.chains(answer()).word == "none"
 
 
@@ -168,9 +176,8 @@ def test_without_chains_of_runs_those_within_the_modes_are_judged(settled):
     )
     found = verdicts.chains(answer(posterior=Posterior("", modes)))
     if settled:
-        assert (
-            found.grade == verdicts.CLEAR and found.said == "Within the modes: R̂ ≤ 1.03, ESS ≥ 120."
-        )
+        assert (found.grade, found.word) == (verdicts.CLEAR, "within modes")
+        assert found.said == "Within the modes: R̂ ≤ 1.03, ESS ≥ 120."
     else:
         assert (
             found.grade == verdicts.UNCLEAR and "have not settled. Worst: log joint" in found.said
@@ -196,7 +203,7 @@ def test_a_choice_that_matters_only_among_modes_without_mass_hardly_does():
             weighty=np.array(weighty),
         )
         assert verdicts.matters(found).word == word
-        assert "at least 0.1 % of the posterior mass" in verdicts.matters(found).said
+        assert "at least 1% of the posterior mass" in verdicts.matters(found).said
     undecided = Conclusions("", (0, 1, 2), table.assign(verdict="open"))
     few = answer(comparison=labels, conclusions=undecided)
     assert "too few to tell" in verdicts.matters(few).said

@@ -14,7 +14,6 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.optima import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import (
     BNMFError,
     Cancelled,
@@ -293,23 +292,25 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
 
 
 def seconds_of(problem: Problem) -> float:
-    """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
+    """About how long it takes to weigh one mode, at most."""
     count = particles_for(problem)
     work = count * work_per_sweep(problem)
-    if problem.model is not None and not by_sweeps(problem):
+    if not by_sweeps(problem):
         work = LEAPFROG * work_per_leapfrog(problem, count)  # a trajectory instead of a sweep
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
     return 4 * STEPS * work / RATE / worker_count()
 
 
-def expected_seconds(dataset: Dataset, rank: int) -> tuple[float, float] | None:
-    """What weighing takes, for one mode and for as many as are weighed; None where it is not done.
+def expected_seconds(problem: Problem) -> tuple[float, float] | None:
+    """What weighing modes takes, for one and for as many as are weighed; None if it is not done.
+
+    ``problem`` : whose model's settings may be open.
 
     Measured on data of four kinds, it took an eighth to a quarter of what is allowed for.
     """
-    if dataset.whole is not None:
+    if problem.dataset.whole is not None or why_not(problem.model, problem.model_settings):
         return None
-    one = seconds_of(Problem.without_model(dataset, rank))
+    one = seconds_of(problem)
     most = min(MOST, int(PATIENCE / one))
     return (0.12 * one, 0.25 * one * most) if most else None
 

@@ -46,8 +46,8 @@ CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
 AGAIN = 4
 # Seconds of a core for the chains of a mode, as far as multiply-adds tell.
 BUDGET, RATE = 240.0, 4.0e9
-# Sweeps of the longest warm-up, between these.
-SHORTEST, LONGEST = 1_024, 200_000
+# Sweeps of the longest warm-up, between these, the fewest even if they take so many times as long.
+SHORTEST, LONGEST, LONGER = 1_024, 200_000, 4.0
 # Trajectories of an HMC chain, where there are no sweeps: a quarter of them warms up.
 FEWEST_TRAJECTORIES, MOST_TRAJECTORIES = 100, 1_000
 # Draws of a chain that a solver starts from, and the share that may end in another mode.
@@ -156,7 +156,7 @@ def compute(
     problem = found.problem
     if not problem:
         _, model = evidence.model_of(comparison)
-        if _length(model) < FEWEST_TRAJECTORIES:
+        if not allowed_length(model):
             problem = (
                 "Chains from every mode would take too long; only the runs' own chains tell how "
                 "far the posterior reaches."
@@ -214,7 +214,7 @@ def _sampled(
     if not rows:
         return []
     A, W = problem.model.scale(*comparison.factors(rows))
-    longest = _length(problem)
+    longest = allowed_length(problem)
     halves = [(k, first) for k in range(len(rows)) for first in range(0, CHAINS, 2)]
     generators = np.random.default_rng(seed).spawn(len(halves))
     arguments = [
@@ -229,13 +229,15 @@ def _sampled(
     ]
 
 
-def _length(problem: Problem) -> int:
-    """Gibbs sweeps of the longest warm-up, or trajectories of HMC, that the budget allows."""
+def allowed_length(problem: Problem) -> int:
+    """Gibbs sweeps of the longest warm-up, or trajectories of HMC; 0: all would take too long."""
     if conditional(problem.model, problem.model_settings):
         sweep = gibbs.work_per_sweep(problem) * CHAINS / RATE
-        return int(np.clip(BUDGET / (2.0 * sweep), SHORTEST, LONGEST))
+        allowed = BUDGET / (2.0 * sweep)
+        return int(np.clip(allowed, SHORTEST, LONGEST)) if LONGER * allowed >= SHORTEST else 0
     trajectory = hmc.Settings().leapfrog_steps * hmc.work_per_leapfrog(problem, CHAINS) / RATE
-    return int(min(BUDGET / trajectory, MOST_TRAJECTORIES))
+    allowed = int(min(BUDGET / trajectory, MOST_TRAJECTORIES))
+    return allowed if allowed >= FEWEST_TRAJECTORIES else 0
 
 
 def sample_within(

@@ -83,7 +83,7 @@ def estimate(
     algorithm, settings = check(dataset, spec)
     needed = memory_needed(dataset, spec)
     at_once = _at_once(algorithm, settings, spec, dataset)
-    problem = _problem(dataset, spec)
+    problem = problem_of(dataset, spec)
     count, reading = 0, 0.0
     if dataset.whole is not None:
         count = passes(algorithm, settings, problem, spec.particles)
@@ -148,13 +148,13 @@ def _rounded(seconds: float) -> tuple[str, str]:
     return f"{min(steps, key=lambda step: abs(math.log(step / value))):g}", name
 
 
-def _problem(dataset: Dataset, spec: RunSpec) -> Problem:
-    """The data that a run sees, and its rank."""
+def problem_of(dataset: Dataset, spec: RunSpec) -> Problem:
+    """What a run solves; what its model takes from the data is open."""
     if spec.holdout:
         dataset = replace(dataset.columns(split(dataset, spec.holdout)[0]), whole=dataset.whole)
     model = MODELS[spec.model]
     chosen: object = build(model.Settings, spec.model_settings, model.label)
-    return Problem.without_model(dataset, spec.rank, loss=model.loss(chosen))
+    return Problem(dataset, model, chosen, spec.rank)
 
 
 def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec, dataset: Dataset) -> int:
@@ -198,7 +198,7 @@ def _learned_rate(store: RunStore | None, runs: Sequence[RunRecord]) -> float | 
             algorithm, settings = check(dataset, run.spec)
         except BNMFError:  # a run of another version, or of data that are gone, tells nothing
             continue
-        work = run.done * algorithm.work(_problem(dataset, run.spec), settings)
+        work = run.done * algorithm.work(problem_of(dataset, run.spec), settings)
         rates.append(work / _busy(run, _at_once(algorithm, settings, run.spec, dataset)))
         if len(rates) == LEARN_FROM:
             break

@@ -30,6 +30,7 @@ from bnmf_core.runs.estimate import (
     GUESSED,
     Estimate,
     estimate,
+    problem_of,
     slowdown,
     spoken,
     together,
@@ -308,16 +309,16 @@ def longer(spec: RunSpec, times: int = 10) -> RunSpec:
 
 
 def cost(
-    dataset: Dataset, rank: int, estimates: Sequence[Estimate], slower: float | None = None
+    dataset: Dataset, spec: RunSpec, estimates: Sequence[Estimate], slower: float | None = None
 ) -> Cost:
     """What a launch of runs of these estimates takes, with what is computed of them.
 
-    ``slower`` : so many times as long it may take as on an idle machine; None: as the machine's
-    load says.
+    spec : of one of them. slower : so many times as long it may take as on an idle machine; None:
+    as the machine's load says.
     """
     slower = slowdown() if slower is None else slower
     low, high = together(estimates)
-    weighing = evidence.expected_seconds(dataset, rank)
+    weighing = evidence.expected_seconds(problem_of(dataset, spec))
     if weighing is not None:
         weighing = weighing[0], weighing[1] * slower
     findings = low, high * (1 + COMPARING) * slower

@@ -38,7 +38,7 @@ def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
 
     def draw() -> None:
         estimates = costs(dataset, dataset_id, wanted.specs)
-        found = cost(dataset, wanted.specs[0].rank, estimates)
+        found = cost(dataset, wanted.specs[0], estimates)
         promised = MEASURING if measuring() else found.said
         st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
         if said := passes_said(dataset, wanted.specs, estimates):

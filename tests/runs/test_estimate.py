@@ -7,11 +7,13 @@ from scipy import sparse
 from bnmf_core import registry
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs import engine
-from bnmf_core.runs.estimate import estimate
+from bnmf_core.runs.estimate import FIRST_GUESS, estimate
 from tests.suited import model_of, suited
 
 PREPARING = 0.3
@@ -28,6 +30,21 @@ def test_the_size_is_that_of_the_factors(key):
     assert cost.bytes_kept == particles.A.nbytes + particles.W.nbytes
     # The particles while they are put together, the data and their residual.
     assert cost.memory >= 2 * cost.bytes_kept + 2 * data.X.nbytes
+
+
+def test_sweeps_of_counts_cost_what_their_model_says():
+    """A gamma for every entry of X takes many times what its products with A and W do."""
+    X = np.random.default_rng(0).poisson(3.0, (200, 300)).astype(float)
+    data = Dataset.from_array(X)
+    normal, dispersed = (
+        estimate(data, RunSpec("gibbs", 3, model, 40)).busy
+        for model in ("gaussian", "negative_binomial")
+    )
+    model = MODELS["negative_binomial"]
+    problem = Problem.prepare(data, model, model.Settings(), 3)
+    gibbs = registry.ALGORITHMS["gibbs"]
+    assert dispersed == pytest.approx(40 * gibbs.work(problem, gibbs.Settings()) / FIRST_GUESS)
+    assert dispersed > 20 * normal
 
 
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))

@@ -6,11 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bnmf_core.analysis.posterior import allowed_length
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
+from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs.estimate import Estimate, estimate, spoken, together
 from bnmf_core.runs.examples import EXAMPLES
 from bnmf_core.runs.launch import COUNTS, cost, group_names, in_words, preset, told
@@ -160,7 +163,7 @@ def test_runs_share_the_cores(monkeypatch):
 def test_the_cost_holds_what_runs_are_expected_to_take(small):
     specs = preset(small, 3).specs
     estimates = [estimate(small, spec) for spec in specs]
-    found = cost(small, 3, estimates, slower=1.0)
+    found = cost(small, specs[0], estimates, slower=1.0)
     low, high = together(estimates)
     assert found.findings[0] == low and found.findings[1] > high
     assert found.weighing is not None and found.weighing[0] < found.weighing[1]
@@ -173,7 +176,23 @@ def test_what_cannot_be_weighed_in_time_is_said():
     large = dataclasses.replace(
         data, X=np.broadcast_to(np.float32(1.0), (20_000, 60_000)), features=(), observations=()
     )
-    assert "not weighed" in cost(large, 50, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).said
+    spec = RunSpec("random_restarts", 50)
+    assert "not weighed" in cost(large, spec, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).said
+
+
+def test_what_takes_too_long_for_counts_is_left_out():
+    """Sweeps draw a gamma for every entry of dispersed counts, zeros too."""
+    X = np.random.default_rng(0).poisson(0.02, (1_000, 2_400)).astype(float)
+    data = Dataset.from_array(X)
+    kinds = {
+        model: [spec.algorithm for spec in preset(data, 4, restarts=10, model=model).specs]
+        for model in ("poisson", "negative_binomial")
+    }
+    assert "gibbs" in kinds["poisson"] and "gibbs" not in kinds["negative_binomial"]
+    found = MODELS["negative_binomial"]
+    problem = Problem(data, found, found.Settings(), 4)
+    assert allowed_length(problem) == 0
+    assert allowed_length(dataclasses.replace(problem, model=MODELS["poisson"])) > 0
 
 
 def test_groups_are_called_as_all_their_runs_are():

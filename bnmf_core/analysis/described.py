@@ -81,24 +81,31 @@ def ranks_said(dataset: Dataset) -> str:
     )
 
 
-def dominant_feature(dataset: Dataset) -> str:
-    """That one of several features makes most of the sum of squares; "" where none does.
+def dominant_line(dataset: Dataset) -> str:
+    """That one of several features, or else observations, makes most of the sum of squares.
+
+    "" where none does.
 
     >>> from bnmf_core import Dataset
-    >>> dominant_feature(Dataset.from_array([[1.0, 2.0], [0.0, 1.0], [3.0, 9.0]])).split(":")[0]
+    >>> dominant_line(Dataset.from_array([[1.0, 2.0], [0.0, 1.0], [3.0, 9.0]])).split(":")[0]
     '“feature 3” makes 93.8 % of the sum of squares'
     """
     X = dataset.X
-    summed = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("dn,dn->d", X, X)
-    squares = np.asarray(summed, dtype=float).ravel()
-    part = squares.max() / max(squares.sum(), np.finfo(float).tiny)
-    if dataset.D < FEW or part <= MOST_OF_ALL:
-        return ""
-    seen = "hardly sees the other features" if part > NEARLY_ALL else "heeds it most"
-    return (
-        f"“{dataset.features[int(squares.argmax())]}” makes {percent(part)} of the sum of squares: "
-        f"the fit {seen}. If features matter alike, rescale them first."
-    )
+    if is_sparse(X):
+        summed = [X.multiply(X).sum(axis=axis) for axis in (1, 0)]
+    else:
+        summed = [np.einsum(f"dn,dn->{kept}", X, X) for kept in "dn"]
+    named = ("features", dataset.features), ("observations", dataset.observations)
+    for sums, (lines, names) in zip(summed, named, strict=True):
+        of_each = np.asarray(sums, dtype=float).ravel()
+        part = of_each.max() / max(of_each.sum(), np.finfo(float).tiny)
+        if len(of_each) >= FEW and part > MOST_OF_ALL:
+            seen = f"hardly sees the other {lines}" if part > NEARLY_ALL else "heeds it most"
+            return (
+                f"“{names[int(of_each.argmax())]}” makes {percent(part)} of the sum of squares: "
+                f"the fit {seen}. If {lines} matter alike, rescale them first."
+            )
+    return ""
 
 
 def label_counts(dataset: Dataset) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.described import dominant_feature
+from bnmf_core.analysis.described import dominant_line
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
@@ -126,9 +126,9 @@ def fit(comparison: Comparison) -> list[Fact]:
 
 
 def _dominated(comparison: Comparison) -> list[Fact]:
-    """That squared errors see one feature above all."""
+    """That squared errors see one line of X above all."""
     squares = comparison.loss is not None and comparison.loss.key == SQUARED_ERROR.key
-    said = dominant_feature(comparison.dataset) if squares else ""
+    said = dominant_line(comparison.dataset) if squares else ""
     return [fact("reason", said=said)] if said else []
 
 

@@ -1,15 +1,15 @@
-"""A word on data in which a single feature dominates the fit."""
+"""A word on data in which a single feature or observation dominates the fit."""
 
 import streamlit as st
 
-from bnmf_core.analysis.described import dominant_feature
+from bnmf_core.analysis.described import dominant_line
 from pages.frame.services import store
 from pages.parts import proposed
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def said(dataset_id: str) -> str:
-    """The sentence, "" where there is no such feature; text of the user."""
+    """The sentence, "" where there is none; text of the user."""
     if not proposed.by_squares(dataset_id):  # noise of counts grows with the feature
         return ""
-    return dominant_feature(store().dataset(dataset_id))
+    return dominant_line(store().dataset(dataset_id))

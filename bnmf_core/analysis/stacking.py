@@ -86,7 +86,7 @@ def read(comparison: Comparison, folder: Path) -> Stacking:
 
 STAGE = Stage(
     key="stacking",
-    label="Stacking weights from hidden entries",
+    label="Predicting hidden entries",
     needs=(evidence.STAGE,),
     version=1,
     compute=compute,

@@ -103,7 +103,7 @@ def dominant_line(dataset: Dataset) -> str:
             seen = f"hardly sees the other {lines}" if part > NEARLY_ALL else "heeds it most"
             return (
                 f"“{names[int(of_each.argmax())]}” makes {percent(part)} of the sum of squares: "
-                f"the fit {seen}. If {lines} matter alike, rescale them first."
+                f"the fit {seen}. If {lines} matter alike, divide each by its largest value first."
             )
     return ""
 

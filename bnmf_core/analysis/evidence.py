@@ -48,6 +48,15 @@ SEED = 20
 # Populations of a mode at most, where errors leave open which mode has the most mass; but two
 # where the time that is allowed would not do for so many modes.
 MOST_REPEATS, SOON = 8, 4 * MOST
+# What settings of models are called.
+SYMBOLS = {
+    "sigma": "σ",
+    "rate": "λ",
+    "shape_A": "shape of A",
+    "shape_W": "shape of W",
+    "dispersion": "prior median of k",
+    "spread": "uncertainty of log k",
+}
 # Tables of masses that are kept at hand.
 MOST_KNOWN = 64
 # Columns of the masses of modes.
@@ -90,10 +99,9 @@ class Evidence:
     @property
     def described(self) -> str:
         """The model's settings, as "σ = 0.19, λ = 1", or "flat prior, σ inferred"."""
-        symbols = {"sigma": "σ", "rate": "λ"}
         told = []
         for name, value in (self.settings or {}).items():
-            symbol = symbols.get(name, name)
+            symbol = SYMBOLS.get(name, name)
             if isinstance(value, int | float):
                 told.append(f"{symbol} = {value:.3g}")
             else:

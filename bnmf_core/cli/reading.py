@@ -66,7 +66,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[SIDE=]FILE",
-        help="names or labels of the observations or features, by name or in their order",
+        help="names or labels of one SIDE, observations or features, by name or in their order",
     )
     group.add_argument(
         "--image-shape",

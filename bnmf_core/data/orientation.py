@@ -32,7 +32,8 @@ _OBSERVATIONS = (
         "observations",
         re.compile(
             r"(?:samples?|patients?|subjects?|donors?|cells?|obs(?:ervation)?s?|images?|docs?|"
-            r"documents?|posts?|users?|mouse|tumou?rs?)[ _.-]?\d+\w*",
+            r"documents?|posts?|users?|mouse|tumou?rs?|sites?|plots?|stations?|quadrats?|"
+            r"transects?)[ _.-]?\d+\w*",
             re.IGNORECASE,
         ),
     ),

@@ -310,5 +310,6 @@ def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequenc
     return (
         f"Row {line} holds words such as {clean_name(next(iter(heads)), 40)!r} above the numbers "
         f"of {above:,} columns, like a second header or units; choose row {line} as the header "
-        f"(--header {line}), make one row of the two{left_out}."
+        f"(--header {line}), make one row of the two, bring labels in a file of their own (--join)"
+        f"{left_out}."
     )

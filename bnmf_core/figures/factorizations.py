@@ -95,7 +95,7 @@ def factorization_map(
     if one_place:
         title += f", all in one place (to {ROUNDING:g}°)"
     elif len(representatives) == 1:
-        title += ", all in one mode"
+        title += ", one mode"
     return layout(figure, title + thin.note, height=470)
 
 

@@ -38,7 +38,7 @@ def show(
     if median is not None:
         A = np.concatenate([A, median[None]])
         modes, names = [*modes, modes[0]], [*names, "posterior median"]
-        titles.append("median of<br>the draws")
+        titles.append("entrywise median<br>of the draws")
     called = look.notes.components(A[0])
     told = not (np.isnan(facts.found_again).all() and np.isnan(facts.held).all())
     bands = Bands(facts.states, facts.turned) if told else None

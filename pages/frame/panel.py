@@ -172,8 +172,9 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
             "mode."
         )
         return finest
+    largest = max(largest, suggested)  # where all are one mode, at what people call different
     if now is None or not finest <= now <= largest:
-        link.put("threshold", min(suggested, largest))
+        link.put("threshold", suggested)
     limit = (
         f" It cannot be below {finest:.2g}°: so far converged factorizations may still turn, and "
         "what is nearer than that cannot be told apart."

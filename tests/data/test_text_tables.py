@@ -179,7 +179,9 @@ def test_clean_names_differ(texts):
 
 
 def test_species_in_rows_are_asked_about_since_they_may_be_either_side():
-    reading = inspect_file(b"species,site 1,site 2\noak,1,2\nelm,4,5\nash,7,8\n")
+    counted = inspect_file(b"species,site 1,site 2\noak,1,2\nelm,4,5\nash,7,8\n")
+    assert counted.observations == "columns"
+    reading = inspect_file(b"species,north,south\noak,1,2\nelm,4,5\nash,7,8\n")
     assert reading.observations == "rows"
     assert any(
         "headed 'species'" in doubt and "Choose columns" in doubt for doubt in reading.doubts

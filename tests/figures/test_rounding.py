@@ -32,7 +32,7 @@ def test_a_map_keeps_what_is_larger_and_says_where_all_are_one_mode():
     points = np.random.default_rng(0).standard_normal((30, 2))
     points[:, 1] *= NOISE / 3
     figure = a_map(points, 1)
-    assert figure.layout.title.text == "Map of 30 factorizations, all in one mode"
+    assert figure.layout.title.text == "Map of 30 factorizations, one mode"
     np.testing.assert_array_equal(
         figure.data[0].x, np.where(np.abs(points[:, 0]) < 1e-3, 0, points[:, 0])
     )

@@ -179,7 +179,8 @@ def chains(answer: Answer) -> Verdict:
     if verdicts is None:
         return verdict("checking", WAITING, fact("checking_chains"))
     if verdicts.settled is None and (posterior is None or not posterior.modes):
-        return verdict("none", WAITING, fact("no_chains"))
+        # Those within modes may still come, unless they would take too long.
+        return verdict("none", WAITING if posterior is None else UNCLEAR, fact("no_chains"))
     if verdicts.settled is False:
         return _not_settled(answer, verdicts.unsettled)
     if verdicts.settled is None and posterior is not None and not posterior.settled:

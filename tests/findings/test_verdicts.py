@@ -165,7 +165,9 @@ def test_chains_within_modes_settle_only_where_those_of_a_run_see_several():
     found = verdicts.chains(answer(verdicts=Verdicts({"b": good})))
     assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.said
     assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).word == "within modes"
-    assert verdicts.chains(answer()).word == "none"
+    none, never = verdicts.chains(answer()), verdicts.chains(answer(posterior=Posterior("long")))
+    assert (none.word, none.grade) == ("none", verdicts.WAITING)
+    assert (never.word, never.grade) == ("none", verdicts.UNCLEAR)
 
 
 @pytest.mark.parametrize("settled", [True, False])

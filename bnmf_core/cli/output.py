@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -107,13 +107,19 @@ class Output:
             with bars:
                 yield bars
             return
-        ended = threading.Event()
+        ended, begun = threading.Event(), set[TaskID]()
 
         def tell() -> None:
-            while not ended.wait(TELL_EVERY):
+            over = False
+            while not over:
+                over = ended.wait(TELL_EVERY)
                 for task in bars.tasks:
-                    if not task.finished:
-                        words = f"{task.description}: {task.percentage:.0f} %"
+                    words = f"{task.description}: {task.percentage:.0f} %"
+                    if task.finished and task.id in begun:
+                        begun.remove(task.id)
+                        self.note(words)
+                    elif not task.finished and not over:
+                        begun.add(task.id)
                         self.note(f"{words}, {task.fields['made']}".removesuffix(", "))
 
         teller = threading.Thread(target=tell, daemon=True)

@@ -71,6 +71,11 @@ class Loss(ABC):
     expected: float | None = None
     ends: str = "0 fits everything"
 
+    @property
+    def tells_observations(self) -> bool:
+        """Whether there is :meth:`of_observations`."""
+        return False
+
     @abstractmethod
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f of each particle, (M,)."""
@@ -99,6 +104,16 @@ class Loss(ABC):
     @abstractmethod
     def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """What each column of X adds to f: (M, N)."""
+
+    def of_observations(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What each column of X adds to f (M, N), with derivatives by its own weights.
+
+        The first (M, R, N), the second (M, N, R, R), and the second as it is expected, never below
+        0.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def work(self, problem: Problem) -> float:

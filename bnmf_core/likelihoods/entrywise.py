@@ -48,6 +48,11 @@ class Entrywise(Loss):
     per_nat: float = 1.0
     expected: float | None = None
 
+    @property
+    def tells_observations(self) -> bool:
+        """Only deviances: others may have several minima in the weights of one observation."""
+        return self.raised
+
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f of each particle, (M,)."""
         found = np.zeros(A.shape[0])
@@ -97,6 +102,24 @@ class Entrywise(Loss):
         for m, _, columns, x, y, seen in self._blocks(problem, A, W):
             found[m, columns] += (self.value(x, y) * seen).sum(axis=0)
         return found
+
+    def of_observations(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Σ_d φ of each column (M, N), and its derivatives by W_:n: (M, R, N), (M, N, R, R), and
+        the second as it is expected, where a deviance bends by φ'(0, y)/y (Fisher's scoring).
+        """
+        M, R, N = W.shape
+        found, slopes = np.zeros((M, N)), np.zeros(W.shape)
+        second, expected = np.zeros((2, M, N, R * R))
+        for m, rows, columns, x, y, seen in self._blocks(problem, A, W):
+            basis = A[m, rows]
+            pairs = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), R * R)
+            found[m, columns] += (self.value(x, y) * seen).sum(axis=0)
+            slopes[m][:, columns] += basis.T @ (self.slope(x, y) * seen)
+            second[m, columns] += (self.bend(x, y) * seen).T @ pairs
+            expected[m, columns] += (self.slope(np.zeros(1), y) / y * seen).T @ pairs
+        return found, slopes, second.reshape(M, N, R, R), expected.reshape(M, N, R, R)
 
     def work(self, problem: Problem) -> float:
         """Those of three products, and what the entries of φ take."""

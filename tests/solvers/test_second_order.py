@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 from sklearn.decomposition import non_negative_factorization
 
 from bnmf_core.core.dataset import Dataset
@@ -13,9 +13,9 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.likelihoods import MODELS, itakura_saito, kullback_leibler
+from bnmf_core.likelihoods import MODELS, itakura_saito, kullback_leibler, negative_binomial
 from bnmf_core.runs import engine
-from bnmf_core.solvers import SOLVERS, second_order
+from bnmf_core.solvers import SOLVERS, second_order, weights
 from bnmf_core.solvers.solution import Stopping, solve_with, start_full
 from bnmf_core.solvers.ties import Ties, start_tied
 from bnmf_core.solvers.weights import weights_given
@@ -129,6 +129,27 @@ def test_weights_for_a_given_basis_are_those_of_a_general_optimizer(key):
             ]
             best = float(f(ours[m][:, n])[0])
             assert best <= min(found) * (1 + 1e-6) + 1e-3
+
+
+@pytest.mark.parametrize("k", [0.2, 5.0])
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_array])
+def test_steps_of_each_observation_end_where_the_solver_of_the_loss_does(k, of, monkeypatch):
+    """Dispersed counts bend down where they are 0, so that steps by slopes alone go astray."""
+    rng = np.random.default_rng(4)
+    A = rng.gamma(0.4, 1.0, (60, 4))
+    X = rng.poisson(rng.gamma(k, A @ rng.gamma(0.5, 0.5, (4, 80)) / k))
+    X[0] += 1  # of every column something was counted
+    data = Dataset.from_array(of(X.astype(float)))
+    loss = negative_binomial.loss(negative_binomial.Settings(dispersion=k))
+    problem = Problem.without_model(data, 4, loss=loss)
+    ours = loss.by_observation(problem, A[None], weights_given(data, A[None], loss))
+    monkeypatch.setattr(weights, "SECOND", 0)
+    theirs = loss.by_observation(problem, A[None], weights_given(data, A[None], loss))
+    assert (ours <= theirs + 1e-4).all()
+    monkeypatch.setattr(weights, "STEPS", 3)
+    monkeypatch.setattr(weights, "SECOND", 2**23)
+    stopped = loss.by_observation(problem, A[None], weights_given(data, A[None], loss))
+    assert (stopped > theirs + 1e-4).any()
 
 
 @pytest.mark.parametrize("key", LOSSES)

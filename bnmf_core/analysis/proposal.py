@@ -26,6 +26,12 @@ class Proposal:
     variation: Variation | None = None
 
     @property
+    def by_squares(self) -> bool:
+        """Whether it is fitted by least squares; noise of counts grows with a feature instead."""
+        model = MODELS[self.model]
+        return not model.loss(model.Settings()).explains
+
+    @property
     def suited(self) -> str:
         """The model in a sentence."""
         return f"Proposed model: “{MODELS[self.model].label}”."

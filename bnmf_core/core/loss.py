@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # a problem has a loss, and a loss is taken of a problem
     from bnmf_core.core.problem import Problem
 
 Slopes = tuple[np.ndarray, np.ndarray]
+ByObservation = Callable[
+    ["Problem", np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+]
 # What is shown of any loss.
 MEASURE = "measure of fit"
 # Words of a loss that is half a deviance, and shown as a part of that of the mean.
@@ -72,9 +75,13 @@ class Loss(ABC):
     ends: str = "0 fits everything"
 
     @property
-    def tells_observations(self) -> bool:
-        """Whether there is :meth:`of_observations`."""
-        return False
+    def of_observations(self) -> ByObservation | None:
+        """What each column of X adds to f, with derivatives by its own weights; None: not offered.
+
+        ``(problem, A, W)`` → values (M, N), slopes (M, R, N), second derivatives (M, N, R, R), and
+        these as they are expected, never below 0.
+        """
+        return None
 
     @abstractmethod
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -104,16 +111,6 @@ class Loss(ABC):
     @abstractmethod
     def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """What each column of X adds to f: (M, N)."""
-
-    def of_observations(
-        self, problem: Problem, A: np.ndarray, W: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What each column of X adds to f (M, N), with derivatives by its own weights.
-
-        The first (M, R, N), the second (M, N, R, R), and the second as it is expected, never below
-        0.
-        """
-        raise NotImplementedError
 
     @abstractmethod
     def work(self, problem: Problem) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.chains import Verdict as Settled
+from bnmf_core.analysis.chains import Verdict as ChainVerdict
 from bnmf_core.analysis.evidence import Evidence, clear_winner
 from bnmf_core.analysis.mode_table import LITTLE, good_left
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
@@ -198,7 +198,7 @@ def chains(answer: Answer) -> Verdict:
     return verdict(word, CLEAR, fact(key, r_hat=bound, ess=least))
 
 
-def _not_settled(answer: Answer, unsettled: list[Settled]) -> Verdict:
+def _not_settled(answer: Answer, unsettled: list[ChainVerdict]) -> Verdict:
     """The verdict where chains of runs have not settled: others may have, within the modes."""
     worst, within = unsettled[0], answer.posterior is not None and answer.posterior.settled
     if within and all(_several(answer, one.run) for one in unsettled):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import Loss, Slopes, slopes_along
+from bnmf_core.core.loss import ByObservation, Loss, Slopes, slopes_along
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, stored
@@ -49,9 +49,9 @@ class Entrywise(Loss):
     expected: float | None = None
 
     @property
-    def tells_observations(self) -> bool:
+    def of_observations(self) -> ByObservation | None:
         """Only deviances: others may have several minima in the weights of one observation."""
-        return self.raised
+        return self._of_observations if self.raised else None
 
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f of each particle, (M,)."""
@@ -103,7 +103,7 @@ class Entrywise(Loss):
             found[m, columns] += (self.value(x, y) * seen).sum(axis=0)
         return found
 
-    def of_observations(
+    def _of_observations(
         self, problem: Problem, A: np.ndarray, W: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Σ_d φ of each column (M, N), and its derivatives by W_:n: (M, R, N), (M, N, R, R), and

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import Loss
+from bnmf_core.core.loss import ByObservation, Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.solvers import usual_solver
@@ -43,16 +43,19 @@ def weights_given(dataset: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:
     W = solve_weights(dataset.X, A, dataset.mask)
     W = np.maximum(W, 1e-3 * np.maximum(W.mean(axis=(1, 2), keepdims=True), np.finfo(float).tiny))
     A = np.asarray(A, dtype=np.float64)
-    if loss.tells_observations and dataset.N * R**2 <= SECOND:
-        return np.stack([_by_observation(problem, *one) for one in zip(A, W, strict=True)])
+    told = loss.of_observations
+    if told is not None and dataset.N * R**2 <= SECOND:
+        return np.stack([_by_observation(told, problem, *one) for one in zip(A, W, strict=True)])
     return solve_with(usual_solver(problem), problem, A, W, SETTLED)[1]
 
 
-def _by_observation(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def _by_observation(
+    told: ByObservation, problem: Problem, A: np.ndarray, W: np.ndarray
+) -> np.ndarray:
     """The best weights (R, N) for A (D, R), from W on."""
 
     def of(weights: np.ndarray) -> list[np.ndarray]:
-        return [one[0] for one in problem.loss.of_observations(problem, A[None], weights[None])]
+        return [one[0] for one in told(problem, A[None], weights[None])]
 
     in_nats = float(problem.loss.nats(problem.dataset, np.ones(())))
     f, slope, second, expected = of(W)

@@ -59,7 +59,7 @@ def show(dataset_id: str) -> None:
     with left:
         if found.variation is not None:
             variance.chart(found.variation, origin)
-        elif proposed.by_squares(dataset_id):
+        elif found.by_squares:
             _least_error(dataset_id, dataset, origin)
     with right:
         if dataset.missing:

@@ -10,6 +10,4 @@ from pages.parts import proposed
 @st.cache_data(max_entries=64, show_spinner=False)
 def said(dataset_id: str) -> str:
     """The sentence, "" where there is none; text of the user."""
-    if not proposed.by_squares(dataset_id):  # noise of counts grows with the feature
-        return ""
-    return dominant_line(store().dataset(dataset_id))
+    return dominant_line(store().dataset(dataset_id)) if proposed.of(dataset_id).by_squares else ""

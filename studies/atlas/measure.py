@@ -17,12 +17,10 @@ from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.ranks import RankQuestion, compared
 from bnmf_core.cli.analyse import METRIC, STAGES
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import component_facts
 from bnmf_core.findings.ranks import recommend
-from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.launch import KINDS, preset
 from bnmf_core.runs.runner import JobRunner
@@ -81,7 +79,7 @@ def measured(
         told: dict[str, Any] = {
             "model": model.model,
             "model_said": model.said,
-            "data_said": _scale_said(dataset, model.model),
+            "data_said": dominant_line(dataset) if model.by_squares else "",
         }
         if of_rank == RECOMMENDED:
             told |= _recommended(store, dataset, model.model, seed, plan)
@@ -109,13 +107,6 @@ def measured(
     parts = dict(zip(PARTS, np.diff(clock).tolist(), strict=True))
     told["missing"] = float(dataset.missing) / (dataset.D * dataset.N)
     return told | {"shape": [dataset.D, dataset.N], "seconds": sum(parts.values()), "parts": parts}
-
-
-def _scale_said(dataset: Dataset, key: str) -> str:
-    """What the app says of a line that dominates squared errors; noise of counts grows with it."""
-    model = MODELS[key]
-    squares = model.loss(model.Settings()).key == SQUARED_ERROR.key
-    return dominant_line(dataset) if squares else ""
 
 
 def _recommended(

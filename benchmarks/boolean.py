@@ -1,4 +1,4 @@
-"""Tables of yes and no: box Gibbs against numpy, IASG by the clock, errors against PyBMF's."""
+"""Binary matrices: box Gibbs against numpy, IASG by the clock, errors against PyBMF's."""
 
 from functools import cache
 from statistics import median
@@ -69,7 +69,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
             raw[f"{name} {noise}"] = found
             errors += [[f"{name} {noise}", *row] for row in found["rows"]]
     return {
-        "title": "Tables of yes and no",
+        "title": "Binary matrices",
         "summary": [
             "Tables of 512×512 made of 30 tiles, at the density that paper 4 states and at the one "
             "that its tables of results imply. A sweep redraws all of A and W, every entry between "

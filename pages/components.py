@@ -27,13 +27,13 @@ with st.sidebar:
     by_run = len(look.styles) > 1 and st.toggle(
         "Run by run",
         key="components_by_run",
-        help="So many factorizations of every run: its most typical one, then those that differ "
-        "most. A run that shows the same parts again and again has seen one place only.",
+        help="Number of factorizations of each run: its representative, then those that differ "
+        "most. A run that shows the same components again and again visited one mode only.",
     )
     difference = st.toggle(
         "Differences",
         key="components_difference",
-        help="Every factorization minus the first one shown.",
+        help="Each factorization minus the first one shown.",
     )
     asked = words.ask(dataset)
     place = st.container()

@@ -27,7 +27,7 @@ with st.sidebar:
         METHODS,
         "greedy",
         "coverage_method",
-        help="Greedy never needs fewer balls than exact, and at most a factor of 1 + ln(n) more. "
+        help="Greedy never needs fewer balls than exact, and at most 1 + ln(n) times as many. "
         "Exact is offered for runs of up to 60 factorizations.",
         disabled=bool(left_out),
     )
@@ -36,7 +36,7 @@ with st.sidebar:
         "Repetitions together",
         True,
         key="coverage_together",
-        help="Runs that differ in nothing but the seed: their mean, and the range between them.",
+        help="Runs that differ only in the seed: their mean and range.",
     )
 if left_out:
     method = "greedy"

@@ -26,7 +26,7 @@ with others:
 if message := st.session_state.pop("data_error", None):
     view.problem(message)
 if pending and store().dataset_entries():
-    st.caption("The file is not taken yet. Below are the data that were there before.")
+    st.caption("The file is not stored yet. Below are the previous data.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     with st.container(width="stretch"):
         shown = choosing.dataset(

@@ -13,8 +13,8 @@ mixture.without(look, stored.without)
 mixtures = {variant: stored.proposals(variant) for variant in stage.VARIANTS}
 if not mixtures["best"]:
     view.nothing(
-        "None of these runs has a model that a mixture of Gaussians can approximate. Run the "
-        "same data with “Gaussian noise” or “Every entry within a threshold” to see one.",
+        "None of these runs has a model that a mixture of Gaussians can approximate. Run the same "
+        "data with “Gaussian noise” or “Uniform (ε-threshold)” to see one.",
         "run",
         "quality",
     )

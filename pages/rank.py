@@ -33,8 +33,8 @@ st.markdown(f"**{plain(advice.sentence)}** {plain(advice.reason)}")
 origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
 view.chart(
     rank_criteria(study.table, study.criteria, asked.loss.measure),
-    "Filled: the rank that the rule of a criterion chooses; rings: others that it cannot tell from "
-    "that. Bars are one standard error.",
+    "Filled: the rank that a criterion chooses; rings: ranks that it does not distinguish from "
+    "it. Bars are one standard error.",
     name="rank",
     origin=origin,
     table=study.known,

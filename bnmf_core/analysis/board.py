@@ -42,7 +42,7 @@ class Board:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """Runs that differ in nothing but the seed: the first one's id → all their ids."""
+        "Runs that differ only in the seed: their mean and range."
         return self.comparison.repetitions()
 
     def found(self, run_id: str) -> np.ndarray:

@@ -340,7 +340,7 @@ class Comparison:
         )
 
     def repetitions(self) -> dict[str, list[str]]:
-        """Runs that differ in nothing but the seed: the first one's id → all their ids."""
+        "Runs that differ only in the seed: their mean and range."
         groups: dict[str, list[str]] = {}
         for record in self.runs:
             spec = {key: value for key, value in record.spec.to_dict().items() if key != "seed"}

@@ -152,7 +152,7 @@ def best(comparison: Comparison) -> int:
 
 def _why_not(comparison: Comparison) -> str:
     if comparison.of_tiles:
-        return "Tiles of yes and no have no angles; Binary says which of them can be believed."
+        return "Tiles have no angles; the page Boolean says which of them can be believed."
     if not comparison.optima.any():
         return "No factorization is known to have converged, so there is none to start from."
     return comparison.dataset.why_not_all("Resampling")

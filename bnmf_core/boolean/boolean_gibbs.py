@@ -321,7 +321,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.BOX),
     color="#7D57ED",
     symbol="square",
-    summary="Redraw entries that are 0 or 1, and the rates at which cells are flipped. Exact for "
-    "that posterior; it seldom leaves the arrangement of tiles it starts from.",
+    summary="Redraw entries that are 0 or 1, and the rates at which cells are flipped. Exact "
+    "for this posterior; rarely leaves the arrangement of tiles in which it starts.",
     reference="Rukat, Holmes, Titsias & Yau 2017 for the model",
 )

@@ -177,7 +177,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.BOX),
     color="#408D58",
     symbol="circle",
-    summary="Redraw one column at a time, every entry between 0 and 1, and the noise level with "
-    "them. Exact, and quick where tables are of yes and no.",
+    summary="Redraw one column at a time, with every entry between 0 and 1, and the noise level "
+    "with them. Exact, and fast for binary matrices.",
     reference="Schmidt, Winther & Hansen 2009; Neal 2003 for the Beta prior",
 )

@@ -236,7 +236,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.BOX),
     color="#BF7B08",
     symbol="diamond",
-    summary="Start at random and climb to the nearest maximum of the density with every entry "
-    "between 0 and 1; repeat. Finds the modes of tables of yes and no.",
+    summary="Start from random entries between 0 and 1 and climb to the nearest maximum of the "
+    "density, repeatedly. Finds the modes of binary matrices.",
     reference="Cichocki & Phan 2009, cut to [0, 1]",
 )

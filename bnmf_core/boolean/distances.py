@@ -1,4 +1,4 @@
-"""Distances of tables of yes and no: an entry counts as on where it is above ½.
+"""Distances of binary matrices: an entry counts as on where it is above ½.
 
 A component of A (D, R) and W (R, N) is a tile: the cells (d, n) with A_dr and W_rn both on. Entries
 are taken as they are, as a factor between 0 and 1 has no scale of its own to be taken out.

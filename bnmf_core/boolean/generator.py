@@ -1,4 +1,4 @@
-"""Tables of yes and no that are made of known tiles (Hess, Morik & Piatkowski 2017).
+"""Binary matrices that are made of known tiles (Hess, Morik & Piatkowski 2017).
 
 Algorithm 3.3 of paper 4 with its slips put right: the product is Boolean, and the number of pattern
 rows of a factor goes with that factor's own index columns.
@@ -188,7 +188,7 @@ def make(settings: Settings, rng: np.random.Generator) -> Dataset:
 
 GENERATOR = Generator(
     "boolean_tiles",
-    "Tiles of yes and no",
+    "Tiles of a binary matrix",
     "A table of 0 and 1 made of overlapping tiles that are known, some cells flipped.",
     Settings,
     make,

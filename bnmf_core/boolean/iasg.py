@@ -1,4 +1,4 @@
-"""Iterate averaging stochastic gradients for tables of yes and no (paper 4, §3.2).
+"""Iterate averaging stochastic gradients for binary matrices (paper 4, §3.2).
 
 A ← clamp(A + ε_A ∘ g_A) with g_A the gradient over S drawn observations, then W likewise over S
 drawn features given the new A. An output is the mean of exactly T = ⌈max(N, D)/S⌉ states. Nothing
@@ -373,8 +373,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.BOX),
     color="#C6377D",
     symbol="triangle-up",
-    summary="Climb by gradients over drawn cases and average the way, as published for tables of "
-    "yes and no. Quick, and no exact draws: entries are clamped, and nothing is rejected.",
+    summary="Stochastic gradient ascent with averaging, as published for binary matrices. Fast, "
+    "but its outputs are not exact draws: entries are clamped, and no step is rejected.",
     reference="Mandt, Hoffman & Blei 2017; paper 4, algorithms 3.1 and 3.2",
     caveat="What IASG puts out are averages along a climb, no draws from the posterior: its steps "
     "are not corrected, with published weights the prior weighs more than a batch asks, and early "

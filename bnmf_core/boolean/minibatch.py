@@ -1,4 +1,4 @@
-"""Gradients of a table of yes and no over drawn cases, and the steps of a clamped Langevin chain.
+"""Gradients of a binary matrix over drawn cases, and the steps of a clamped Langevin chain.
 
 Both factors have the component last here, A (D, R) and V = Wᵀ (N, R), and the table is the places
 of its ones. With c_q the times that case q was drawn, the gradient of −½ Σ_q c_q ‖x_q − F v_q‖² in

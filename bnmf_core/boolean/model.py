@@ -1,4 +1,4 @@
-"""Gaussian likelihood of a table of yes and no, factors between 0 and 1 (paper 4, §2.3 and §3.1).
+"""Gaussian likelihood of a binary matrix, factors between 0 and 1 (paper 4, §2.3 and §3.1).
 
 X_dn ~ N((AW)_dn, σ²) over the cells that were seen, every entry of A and W in [0, 1] with one of
 four priors. σ² is a number, or a parameter with an inverse gamma prior that is integrated out:
@@ -60,13 +60,13 @@ class Settings:
 
 
 def unfit(dataset: Dataset) -> str:
-    """Why the data are no table of yes and no; "" where they are."""
+    """Why the data are not a binary matrix; "" where they are."""
     values = stored(dataset.X)
     wrong = (values != 0.0) & (values != 1.0)
     if not wrong.any():
         return ""
     return (
-        f"{dataset.name!r} holds {float(values[wrong][0]):g}; a model of yes and no takes entries "
+        f"{dataset.name!r} holds {float(values[wrong][0]):g}; a Boolean model takes entries "
         "of 0 and 1 only. Choose another model, or other data."
     )
 
@@ -216,8 +216,8 @@ MODEL = composed.model(
     BETWEEN,
     Settings,
     key="boolean",
-    label="Yes and no: Gaussian noise, entries between 0 and 1",
-    summary="X holds yes (1) and no (0). Every component is a tile: features by observations that "
-    "have them, each to a degree between 0 and 1.",
+    label="Boolean: Gaussian noise, entries between 0 and 1",
+    summary="X holds 0 and 1. Every component is a tile: a set of features and a set of "
+    "observations, each with a degree between 0 and 1.",
     reference="paper 4, §2.3 and §3.1",
 )

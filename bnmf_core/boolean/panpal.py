@@ -1,4 +1,4 @@
-"""Proximal alternating linearised minimisation for tables of yes and no (Hess and others 2017).
+"""Proximal alternating linearised minimisation for binary matrices (Hess and others 2017).
 
     F(A, W) + λ (φ(A) + φ(W)),  F = ½‖X − AW‖² + ½ (ΣA + ΣW),  φ(F) = Σ 1 − |1 − 2F| on [0, 1],
 
@@ -209,7 +209,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(supports=IN_THE_BOX),
     color="#9F79CF",
     symbol="pentagon",
-    summary="Descend from random starts while a penalty draws entries to 0 and 1: tiles without "
-    "draws, quickly.",
+    summary="Minimize the error from random starts while a penalty pulls entries to 0 and 1. "
+    "Finds tiles quickly, without draws.",
     reference="Hess, Morik & Piatkowski 2017; paper 4, §2.2",
 )

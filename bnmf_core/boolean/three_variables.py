@@ -140,7 +140,7 @@ class ThreeVariables:
 
     @cached_property
     def best_corners(self) -> np.ndarray:
-        """(k, 3) the choices of yes and no that fit best: those of least misfit."""
+        """(k, 3) the choices of 0 and 1 that fit best: those of least misfit."""
         misfit = self.misfit(CORNERS.T)
         return CORNERS[misfit <= misfit.min() + 1e-12]
 

@@ -1,4 +1,4 @@
-"""From degrees to yes and no: errors at every threshold, and how sure entries are."""
+"""Errors at every threshold between 0 and 1, and the certainty of entries."""
 
 from dataclasses import dataclass
 
@@ -111,7 +111,7 @@ def _counted(
     counted = _where(X, mask)
     wanted = X[counted]
     if not only_yes_and_no(wanted):
-        raise DataError("X holds entries other than 0 and 1; give a table of yes and no.")
+        raise DataError("X holds entries other than 0 and 1; give a binary matrix.")
     return wanted == 1.0, levels(np.asarray(A), np.asarray(W))[counted]
 
 

@@ -75,7 +75,7 @@ def add_commands(commands: Commands) -> None:
         "--kind",
         choices=KINDS,
         default="parts",
-        help="parts that add up, or tiles of a table of yes and no, which need a --rank "
+        help="parts that add up, or tiles of a binary matrix, which need a --rank "
         "(default: %(default)s)",
     )
     command.add_argument(

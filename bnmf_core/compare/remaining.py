@@ -54,7 +54,7 @@ def check_held(held: np.ndarray) -> None:
         When they do not.
     """
     if np.asarray(held).all():
-        raise SettingsError("All components are held; leave one at least to be looked for.")
+        raise SettingsError("All components are held; leave at least one free.")
 
 
 def solve_locked(

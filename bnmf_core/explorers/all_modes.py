@@ -39,6 +39,6 @@ ALGORITHM = perturb.explorer(
     check=perturb.check,
     color="#07C4A5",
     symbol="diamond",
-    summary="Start at known exact factorizations, each as often as the others, and fit noisy "
-    "copies of the data. What full coverage looks like; for generated data only.",
+    summary="Start from all known exact factorizations, equally often, and fit noisy copies of "
+    "the data. Shows full coverage; for generated data only.",
 )

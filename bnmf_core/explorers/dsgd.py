@@ -60,7 +60,7 @@ ALGORITHM = stein_descent.explorer(
     Settings=Settings,
     color="#4443BE",
     symbol="cross",
-    summary="Move all particles downhill on the Stein discrepancy itself. Often comes to rest at "
-    "poor factorizations.",
+    summary="Minimize the Stein discrepancy of all particles by gradient descent. Often stops "
+    "at poor factorizations.",
     reference="paper 3, §6.2",
 )

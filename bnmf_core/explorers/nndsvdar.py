@@ -91,8 +91,8 @@ ALGORITHM = from_starts.explorer(
     check=check,
     color="#D47CB5",
     symbol="square",
-    summary="Start from the singular vectors with small random values in the gaps, then solve. "
-    "Good factorizations with little variety: the singular vectors are exact, so that starts "
-    "differ in those values only.",
+    summary="Start from the singular vectors, with their zeros filled by small random values, "
+    "then solve. Gives good factorizations with little variety, because starts differ in the "
+    "fill values only.",
     reference="Boutsidis & Gallopoulos 2008; paper 3, §6.2",
 )

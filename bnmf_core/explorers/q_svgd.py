@@ -34,6 +34,6 @@ ALGORITHM = stein_descent.explorer(
     Settings=Settings,
     color="#A89B86",
     symbol="triangle-down",
-    summary="SVGD from Q-Transform's starts: diverse from the beginning, then moved together.",
+    summary="SVGD from Q-Transform starts, which are diverse from the beginning.",
     reference="paper 3, §6.2; Liu & Wang 2016",
 )

@@ -191,7 +191,7 @@ ALGORITHM = from_starts.explorer(
     check=check,
     color="#2270AC",
     symbol="diamond",
-    summary="Start from the data's singular vectors, bent by transforms learned on small "
-    "synthetic data, then solve. Good and diverse factorizations.",
+    summary="Start from the singular vectors of X, changed by transforms that were learned on "
+    "small synthetic data, then solve. Gives good and diverse factorizations.",
     reference="paper 3, algorithms 1–4",
 )

@@ -43,6 +43,7 @@ ALGORITHM = from_starts.explorer(
     starts=starts,
     color="#E39600",
     symbol="circle",
-    summary="Start at random, solve, repeat. Finds good factorizations, often the same ones.",
+    summary="Start from random factors and solve, repeatedly. Gives good factorizations, often "
+    "the same ones.",
     reference="paper 1, §4.2",
 )

@@ -50,6 +50,6 @@ ALGORITHM = perturb.explorer(
     check=check,
     color="#78ABD6",
     symbol="x",
-    summary="Start at one known exact factorization and fit noisy copies of the data. The least "
-    "that a good sampler covers; for generated data only.",
+    summary="Start from one known exact factorization and fit noisy copies of the data. A lower "
+    "bound for the coverage of a good sampler; for generated data only.",
 )

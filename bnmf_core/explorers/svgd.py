@@ -43,7 +43,7 @@ ALGORITHM = stein_descent.explorer(
     Settings=Settings,
     color="#6C5007",
     symbol="triangle-up",
-    summary="Move all particles together: the posterior's slope draws them in, a kernel keeps "
-    "them apart. Slow to reach good factorizations.",
+    summary="Stein variational gradient descent: move all particles along the posterior's "
+    "gradient while a kernel repels them. Slow to reach good factorizations.",
     reference="Liu & Wang 2016; paper 3, §6.2",
 )

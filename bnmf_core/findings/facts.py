@@ -13,6 +13,8 @@ from bnmf_core.core.names import listed, percent
 
 # Modes that a sentence lists by number, and names that it lists.
 MODES, NAMES = 6, 4
+# Degrees: smaller remaining rotations are said to be at most this.
+LEAST_ROTATION = 0.001
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
 
     Besides Python's formats, a field in a sentence has these: ``percent``; ``mode``, ``modes``, by
     their numbers from 1, with a capital at the beginning; ``list``; ``names``, the first four;
-    ``capital``; ``one|many`` by a number or the length of a tuple, which ``#`` stands for. A field
-    that is a fact is said.
+    ``capital``; ``rotation``, degrees; ``one|many`` by a number or the length of a tuple, which
+    ``#`` stands for. A field that is a fact is said.
 
     Examples
     --------
@@ -97,6 +99,7 @@ def _capital(words: str) -> str:
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
+    "rotation": lambda degrees: f"{max(degrees, LEAST_ROTATION):.2g}°",
     "list": _listed,
     "names": _some,
     "capital": _capital,

@@ -96,7 +96,7 @@ MODEL = composed.model(
     Settings,
     key="gaussian",
     label="Gaussian noise, exponential priors",
-    summary="Every entry of X is measured with the same noise; small entries of A and W are "
-    "more probable than large ones.",
+    summary="Every entry of X has the same noise variance; small entries of A and W are more "
+    "probable than large ones.",
     reference="Schmidt, Winther & Hansen 2009",
 )

@@ -22,7 +22,7 @@ MODEL = composed.model(
     Settings,
     key="gaussian_simplex",
     label="Gaussian noise, columns of A sum to one",
-    summary="Every entry of X is measured with the same noise; every column of A is a "
-    "distribution over the features, all equally probable, so scale is in W alone.",
+    summary="Every entry of X has the same noise variance. Every column of A is a distribution "
+    "over the features, uniform a priori, so the scale is in W alone.",
     reference="paper 3, §5.2",
 )

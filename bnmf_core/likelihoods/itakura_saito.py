@@ -67,7 +67,7 @@ MODEL = composed.model(
     Settings,
     key="itakura_saito",
     label="Power spectra: Itakura–Saito divergence, exponential priors",
-    summary="Every entry of X is known up to a factor, whatever its size, as in the power spectra "
-    "of sounds.",
+    summary="The error of every entry of X is relative to its size, as in the power spectra of "
+    "sounds.",
     reference="Févotte, Bertin & Durrieu 2009",
 )

@@ -94,8 +94,8 @@ MODEL = composed.model(
     priors.EXPONENTIAL,
     Settings,
     key="known_noise",
-    label="Known errors: Gaussian noise of a size of its own in every entry, exponential priors",
-    summary="Every entry of X is known up to an error of its own: a part of its value, and no less "
-    "than what can be detected at all.",
+    label="Known errors: Gaussian noise with a known σ for every entry, exponential priors",
+    summary="The error of every entry of X is known: a share of its value, and at least the "
+    "detection limit.",
     reference="Paatero & Tapper 1994",
 )

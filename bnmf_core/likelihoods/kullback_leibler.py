@@ -67,7 +67,7 @@ MODEL = composed.model(
     Settings,
     key="kl",
     label="Counts: Kullback–Leibler divergence, exponential priors",
-    summary="The noise of an entry grows with its mean, as of counts: large entries may be off by "
-    "more than small ones.",
+    summary="The noise of an entry grows with its mean, as for counts: large entries may "
+    "deviate more than small ones.",
     reference="Lee & Seung 2001; Cemgil 2009 for the Poisson model",
 )

@@ -170,8 +170,8 @@ COMPOSED = composed.model(
     Settings,
     key="negative_binomial",
     label="Counts: negative binomial noise, gamma priors",
-    summary="Counts that vary more than Poisson allows: the variance of an entry with the mean y "
-    "is y + y²/k, and the dispersion k is estimated.",
+    summary="Overdispersed counts: an entry with mean y has the variance y + y²/k, and the "
+    "dispersion k is estimated.",
     reference="Zhou & Carin 2015",
 )
 # The likelihood is no function of the loss at one k.

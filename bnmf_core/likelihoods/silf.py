@@ -232,9 +232,9 @@ MODEL = composed.model(
     priors.SIMPLEX,
     Settings,
     key="silf",
-    label="Good enough up to a threshold, columns of A sum to one",
-    summary="Every factorization that fits well enough is equally probable; beyond the threshold "
-    "the probability falls. Every column of A is a distribution over the features, so scale is in "
-    "W alone.",
+    label="Soft ε-threshold (SILF), columns of A sum to one",
+    summary="Every factorization that fits well enough is equally probable; beyond the "
+    "threshold the probability falls. Every column of A is a distribution over the features, "
+    "so the scale is in W alone.",
     reference="paper 3, §5.2; Chu, Keerthi & Ong 2004 for the loss",
 )

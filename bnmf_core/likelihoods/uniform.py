@@ -148,7 +148,7 @@ THRESHOLD = Threshold(
 
 MODEL = Model(
     key="uniform",
-    label="Every entry within a threshold, exponential priors",
+    label="Uniform (ε-threshold), exponential priors",
     Settings=Settings,
     resolve=resolve,
     log_joint=log_joint,
@@ -167,7 +167,7 @@ MODEL = Model(
     noise_curvature=gaussian.curvature,
     threshold=THRESHOLD,
     offending=offending,
-    summary="A factorization is possible when it reproduces every entry of X up to ε, and then as "
-    "probable as any other, but for the prior on its size.",
+    summary="A factorization is possible if it reproduces every entry of X within ε; all "
+    "possible ones have the same likelihood, and the prior alone distinguishes them.",
     reference="paper 2, §4.1",
 )

@@ -259,8 +259,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
     color="#8D994F",
     symbol="pentagon",
-    summary="Fit a mixture of Gaussians to the posterior; its centres are the factorizations. "
-    "Few of them, and each in its own mode.",
+    summary="Fit a mixture of Gaussians to the posterior; the centres are the factorizations. "
+    "Gives few factorizations, each in its own mode.",
     reference="Gershman, Hoffman & Blei 2012; paper 2, §4.2",
     check=check,
 )

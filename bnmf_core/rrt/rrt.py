@@ -401,8 +401,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
     color="#127835",
     symbol="triangle-down",
-    summary="Grow a tree through the space of good factorizations, from solved ones towards where "
-    "nothing is known yet.",
+    summary="Grow a tree through the space of good factorizations, from converged ones towards "
+    "unexplored regions.",
     reference="paper 2, §3.2 and §4.3",
     check=check,
 )

@@ -80,13 +80,13 @@ class Kind:
     chain: str
 
 
-# Parts that add up, or tiles of a table of yes and no.
+# Parts that add up, or tiles of a binary matrix.
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "parts": Kind(
             "Parts that add up", USUAL_MODEL, ("random_restarts", "q_transform"), "gibbs"
         ),
-        "tiles": Kind("Tiles of yes and no", "boolean", ("box_restarts",), "box_gibbs"),
+        "tiles": Kind("Tiles of a binary matrix", "boolean", ("box_restarts",), "box_gibbs"),
     }
 )
 
@@ -168,7 +168,7 @@ def preset(
 
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
     fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
-    that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs. ``plan``: one
+    that add up, or "tiles" of a binary matrix, by box restarts and box Gibbs. ``plan``: one
     of ``PLANS``. ``model``: its key, such as the one that
     :func:`~bnmf_core.analysis.proposal.proposal` finds; None: that of the kind. What cannot be run
     with it has no part.

@@ -301,8 +301,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.SWEEPS),
     color="#C42B31",
     symbol="square",
-    summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "
-    "rarely leaves the mode it starts in.",
+    summary="Sample the posterior by redrawing one column at a time. Exact in the long run; "
+    "rarely leaves the mode in which it starts.",
     reference="Schmidt, Winther & Hansen 2009; paper 1, §2.2",
     works=works,
 )

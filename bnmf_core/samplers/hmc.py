@@ -220,7 +220,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
     color="#783385",
     symbol="x",
-    summary="Walk through the posterior along its slopes, all factors at once. Right in the long "
-    "run and for every model; rarely leaves the mode it starts in.",
+    summary="Hamiltonian Monte Carlo: sample the posterior along its gradient, all factors at "
+    "once. Exact in the long run and for every model; rarely leaves the mode in which it "
+    "starts.",
     reference="Neal 2011; paper 3, §6.2",
 )

@@ -131,8 +131,8 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
     color="#A7B27D",
     symbol="cross",
-    summary="Follow the slope of the posterior with added noise, and reject nothing. Its outputs "
-    "are biased by an amount that shrinks with the step size: a baseline.",
+    summary="Follow the gradient of the log posterior with added noise, without rejection. Its "
+    "bias shrinks with the step size: a baseline.",
     reference="Roberts & Tweedie 1996; paper 4, definition 2.3.9",
     caveat="Langevin outputs are not draws from the posterior: no step is rejected, so chains "
     "settle in a distribution that differs from it by an amount of the order of the squared step "

@@ -130,7 +130,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(supports=SUPPORTS),
     color="#505959",
     symbol="diamond",
-    summary="Propose random steps of all factors at once and accept or reject each. Right in the "
-    "long run and for every model, but slow where there are many entries: a baseline.",
+    summary="Propose random steps of all factors at once and accept or reject each. Exact in "
+    "the long run and for every model, but slow for large matrices: a baseline.",
     reference="Metropolis and others 1953; Roberts, Gelman & Gilks 1997; paper 4, algorithm 2.2",
 )

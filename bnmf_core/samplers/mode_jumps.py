@@ -354,7 +354,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.SWEEPS),
     color="#78C050",
     symbol="triangle-up",
-    summary="Walk through the posterior like Gibbs, and jump between the modes that restarts have "
-    "found, so that each is visited as often as it is probable.",
+    summary="Gibbs sampling with jumps between the modes that restarts have found, so that each "
+    "is visited in proportion to its posterior mass.",
     reference="Tierney 1994; Neal 2001; Andrieu, Doucet & Holenstein 2010",
 )

@@ -251,7 +251,7 @@ ALGORITHM = Algorithm(
     needs=Needs.of(Capability.SWEEPS),
     color="#069D98",
     symbol="cross",
-    summary="Cool populations of prior draws down to the posterior; finds modes by itself and "
-    "weighs them, with the log evidence and its error, where there are not too many dimensions.",
+    summary="Move populations of prior draws to the posterior by tempering. Finds and weighs "
+    "modes, and estimates the log evidence with its error, in moderate dimensions.",
     reference="Neal 2001; Del Moral, Doucet & Jasra 2006",
 )

@@ -16,7 +16,7 @@ from pages.frame.words import plain
 MOST = 500
 KINDS = {
     "on": "How probable a yes is",
-    "uncertainty": "Undecided between yes and no",
+    "uncertainty": "Undecided between 0 and 1",
     "ambiguity": "A clear half",
 }
 READING = {
@@ -87,7 +87,7 @@ def _one_cell(seen: Selection) -> None:
         ),
         "How strongly the tiles of a member say yes, 1 − ∏(1 − A W) over tiles, on average in the "
         "title; the map above counts members instead whose tiles have the cell. Two heaps at the "
-        "ends: undecided between yes and no. One heap in the middle: a clear half.",
+        "ends: undecided between 0 and 1. One heap in the middle: a clear half.",
         name="cell_histogram",
         origin=seen.look.origin,
         table=pd.DataFrame({"member": np.arange(1, q.size + 1), "strength of a yes": q}),

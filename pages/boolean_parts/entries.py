@@ -21,8 +21,8 @@ AXES = {
     "gradient": "mean gradient of all steps, nats",
 }
 READINGS = {
-    "sd": "Entries at the ends with hardly any spread are settled; those between wander. A curve "
-    "of √(μ(1 − μ)) would be reached by entries that jump between 0 and 1.",
+    "sd": "Entries at the ends with little spread are determined; those in between vary. Entries "
+    "that jump between 0 and 1 lie on the curve √(μ(1 − μ)).",
     "slope": "Where {members} have come to rest, slopes are near 0 inside; at the ends they push "
     "against 0 or 1.",
     "gradient": "The gradients that the chain went along, those of drawn cases, on average over "

@@ -55,8 +55,8 @@ def _one_alone(seen: Selection) -> None:
     """How to have other ranks: those that have run, or where they can be run."""
     record = seen.look.analysis.runs[0]
     st.info(
-        "All of these runs have the same number of components. Runs of the same data with other "
-        "numbers can be looked at beside them."
+        "All of these runs have the same number of components. You can add runs of the same data "
+        "with other numbers."
     )
     others = [
         run

@@ -120,8 +120,8 @@ def choose(ranks: Mapping[int, Compared]) -> Selection:
         "Tiles of",
         list(names),
         format_func=labelled(names),
-        help="Of a sampler the mean over its most probable chain, of an explorer its best "
-        "factorization; an entry above ½ counts as yes.",
+        help="For a sampler the mean over its most probable chain, for an explorer its best "
+        "factorization; an entry above ½ counts as 1.",
     )
     return _at(ranks, of_rank[run_id], run_id)
 

@@ -34,7 +34,7 @@ def show(seen: Selection) -> None:
     )
     view.table(contradicted, "Cells that the tiles contradict most", height=260)
     if np.isnan(seen.X).any():
-        title = "Cells that were not seen, as the tiles predict them"
+        title = "Missing cells, as the tiles predict them"
         st.header(title, anchor=False)
         view.table(_cells(seen, (Cell.UNSEEN, Cell.PREDICTED)), title, height=260)
 

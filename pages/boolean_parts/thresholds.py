@@ -1,4 +1,4 @@
-"""From degrees to yes and no: the error at every threshold, exactly."""
+"""Thresholds that turn degrees into 0 and 1: the error at every threshold, exactly."""
 
 import numpy as np
 import pandas as pd

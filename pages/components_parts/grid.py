@@ -78,8 +78,8 @@ def _reading(rows: int, bands: Bands | None) -> str:
         sentence = ", ".join([*marks, "green reaches to 15°"])
         told += [
             f"{sentence[0].upper()}{sentence[1:]}.",
-            "A circle is full where a component is determined, half where draws do not tell, open "
-            "where it is ambiguous.",
+            "A full circle marks a component that is determined, a half circle one that draws do "
+            "not confirm, an open circle one that is ambiguous.",
         ]
     return " ".join(told)
 

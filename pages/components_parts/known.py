@@ -28,8 +28,8 @@ def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
         index=None,
         format_func=labelled(dict(enumerate(matched.entries))),
         key="known_entry",
-        help="It is held in place of the component that it is nearest to; all else is solved for "
-        "again, from many starts.",
+        help="It replaces the component closest to it and is held fixed; everything else is "
+        "solved again, from many starts.",
     )
     if chosen is None:
         return

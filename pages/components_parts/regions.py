@@ -50,7 +50,7 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
         required=True,
         format_func=shown(TOLERANCES),
         key="regions_tolerance",
-        help="Entries may be below 0 by this part of the mean, as noise would leave them.",
+        help="Entries may be below 0 by this share of the mean, to allow for noise.",
     )
     locked = None
     if R == 3:
@@ -59,8 +59,8 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
             range(3),
             format_func=lambda r: plain(called[r]),
             key="regions_lock",
-            help="It stays where it is, or where a place of its region is picked; the regions of "
-            "the others shrink.",
+            help="It is held where it is, or at the point that you pick in its region; the "
+            "regions of the others shrink.",
         )
     try:
         feasible = Feasible.of(A[0], W[0], float(negative) / 100)
@@ -115,7 +115,10 @@ def _shapes(look: Lens, feasible: Feasible, found: Region, turning: str) -> None
     dataset = look.analysis.dataset
     lower, upper = shape_bands(feasible, found)
     called = look.notes.components(feasible.A)
-    reading = "A line may be anywhere in its band, but not all over at once: entries move together."
+    reading = (
+        "Each line may lie anywhere in its band, but entries move together: not every combination "
+        "fits."
+    )
     ends = {"smallest": lower, "shown": feasible.A, "largest": upper}
     view.chart(
         determined.shape_bands(dataset.features, lower, feasible.A, upper, called, dataset.axis),
@@ -133,7 +136,7 @@ def _shapes(look: Lens, feasible: Feasible, found: Region, turning: str) -> None
     )
 
 
-@st.cache_data(max_entries=32, show_spinner="Trying what else may be known …")
+@st.cache_data(max_entries=32, show_spinner="Computing the effect of further assumptions …")
 def _known(
     kept_under: str, row: int, tolerance: float, called: list[str], _look: Lens
 ) -> pd.DataFrame:

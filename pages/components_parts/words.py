@@ -46,8 +46,8 @@ def ask(dataset: Dataset) -> Asked:
         1.0,
         step=0.05,
         key=link.key("relevance"),
-        help=f"1 ranks {noun} by how much of the part they are; towards 0, by how much more they "
-        "are of it than of the parts on average (relevance, Sievert & Shirley 2014).",
+        help=f"1 ranks {noun} by their share of the component; near 0, by how much larger this "
+        "share is than on average (relevance, Sievert & Shirley 2014).",
     )
     st.caption(plain(ENDS.replace("words", dataset.feature_noun)))
     link.share("relevance")
@@ -61,13 +61,11 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     found = aligned_words(A, dataset.features, asked.count, asked.relevance)
     angles = component_angles(A, A[0])
     noun = plain(dataset.feature_noun)
-    title = plain(capital(dataset.feature_noun))
     st.header(f"Strongest {noun} of each component", anchor=False)
     st.markdown(
-        f":small[{title} that the first factorization's part lacks are marked **●**; "
-        f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
-        "counterpart there. Prevalence is the mean share of a component in the first "
-        "factorization's observations.]"
+        f":small[**●** marks {noun} that the first factorization's component lacks. A component "
+        f"more than {NO_COUNTERPART:.0f}° from its partner there has no counterpart. "
+        "Prevalence is the mean share of a component in the first factorization's observations.]"
     )
     called = look.notes.components(A[0])
     for component, part in found.groupby("component"):
@@ -126,7 +124,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
     noun = plain(dataset.feature_noun)
     st.header(f"Where are these {noun}?", anchor=False)
     st.markdown(
-        f":small[How many parts of each factorization in focus have one of these {noun} among "
+        f":small[How many components of each factorization in focus have one of these {noun} among "
         f"their {asked.count:d} strongest?]"
     )
     first = aligned_words(look.aligned(rows[:1]), dataset.features, asked.count, asked.relevance)
@@ -147,7 +145,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
     )
     view.chart(
         key_terms(counts, terms, dataset.feature_noun),
-        "A wide spread means that factorizations spend different effort on it.",
+        "A wide spread means that factorizations use different numbers of components for it.",
         name="key_terms",
         origin=look.origin,
         table=table,

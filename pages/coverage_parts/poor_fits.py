@@ -17,7 +17,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
         run_ids = list(look.styles)
         samplers = [run.id for run in look.analysis.runs if run.spec.algorithm == "gibbs"]
         asked = st.toggle(
-            "Keep only factorizations whose error is comparable with those of a chosen run",
+            "Only factorizations whose error is comparable with those of a chosen run",
             key="filter_poor",
         )
         reference = st.selectbox(
@@ -36,7 +36,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
             key="filter_factor",
             disabled=not asked,
             help="Random restarts filtered at 10 times the largest error of a Gibbs chain are the "
-            "“filtered random restarts” of the literature.",
+            "“filtered random restarts” of paper 1.",
         )
     if not asked:
         return everyone, ""

@@ -31,8 +31,8 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
         "mean": number(
             with_unit("mean pairwise distance", unit),
             format="%.4g",
-            help="Over all ordered pairs, a factorization with itself included, as published; Fit "
-            "and weights has the mean distance to the others.",
+            help="Over all ordered pairs, including each factorization with itself, as published. "
+            "Fit and weights has the mean distance to the others.",
         ),
         "members": number("factorizations compared"),
     }
@@ -44,4 +44,6 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
         table = table.assign(widest=table["run"].map(widest))
     view.table(look.named(table), "Spread of each run", column_config=columns)
     if of_runs["members"].nunique() > 1:
-        st.warning("The runs have different numbers of factorizations; more of them cover more.")
+        st.warning(
+            "The runs have different numbers of factorizations, and more factorizations cover more."
+        )

@@ -49,7 +49,7 @@ def upload() -> bool:
     preview.draw(reading)
     choices.draw(reading, file.file_id)
     st.file_uploader(
-        "Names or labels in files of their own, if there are any",
+        "Names or labels in separate files (optional)",
         key=key,
         accept_multiple_files=True,
         help="One row for each observation or feature. A column with the names of the data joins "

@@ -23,7 +23,7 @@ from pages.frame.words import labelled, plain, size
 FEWEST, MOST, MOST_BYTES, FIRST_BYTES = 100, 100_000, 4e9, 5e8
 SIDES = {"rows": "rows", "columns": "columns"}
 _TAKEN = "blocks_taken"
-HELP = "A sample, drawn at random, which charts of observations show."
+HELP = "A random sample of observations, shown in charts of observations."
 
 
 def draw() -> None:
@@ -31,13 +31,13 @@ def draw() -> None:
     folders = allowed_folders()
     if not folders:
         st.caption(
-            "This server opens no folder of its own. Whoever runs it lists some in the environment "
-            "variable BNMF_FOLDERS, such as /data/cells."
+            "No folder is configured on this server. The operator lists folders in the "
+            "environment variable BNMF_FOLDERS, such as /data/cells."
         )
         return
     if st.session_state.pop(_TAKEN, False):  # the data stand below
         st.session_state["blocks_store"], st.session_state["blocks_path"] = None, ""
-    st.caption("What lies on the server is read in blocks where it lies, and stays there.")
+    st.caption("Data on the server are read in blocks and stay there.")
     names = _names(tuple(folders))
     left, middle, right = st.columns([2, 2, 1])
     with left:

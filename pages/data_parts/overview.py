@@ -98,7 +98,7 @@ def _spectrum(dataset_id: str) -> tuple[np.ndarray, float]:
 
 def _missing(dataset: Dataset) -> None:
     with st.expander("Complete the missing entries"):
-        st.caption("Algorithms go by the entries that were seen, so that this is not needed.")
+        st.caption("Algorithms use the seen entries only, so this is not needed.")
         left, right = st.columns(2)
         if left.button("Leave out incomplete observations", key="repair_drop"):
             _change(repair.drop_incomplete_observations, dataset)
@@ -107,27 +107,27 @@ def _missing(dataset: Dataset) -> None:
         if only_yes_and_no(stored(dataset.X)):
             filled = repair.fill_with_feature_means(dataset)
             if not only_yes_and_no(filled.X):
-                right.caption("Means lie between 0 and 1: the result is no binary matrix any more.")
+                right.caption("Means lie between 0 and 1: the result is no longer a binary matrix.")
 
 
 def _hide(dataset: Dataset) -> None:
-    with st.expander("Hide entries, to see how well factorizations tell them"):
+    with st.expander("Mask entries to measure how well they are predicted"):
         columns = st.columns([2, 1, 1], vertical_alignment="bottom")
         percent = columns[0].radio(
-            "Part of the entries",
+            "Share of the entries",
             HIDDEN_PERCENT,
             format_func=lambda part: f"{part:d} %",
             horizontal=True,
             key="hide_percent",
-            help="Drawn at random; every feature and observation keeps one at least.",
+            help="Drawn at random; every feature and observation keeps at least one.",
         )
         seed = columns[1].number_input("Seed", 0, 2**31, 0, key="hide_seed")
-        if columns[2].button("Hide them", key="hide_go"):
+        if columns[2].button("Mask entries", key="hide_go"):
             rng = np.random.default_rng(int(seed))
             _change(lambda data: repair.hide_entries(data, percent / 100, rng), dataset)
         st.caption(
-            "The result is a dataset of its own. No run sees what was hidden; the page Fit and "
-            "weights compares it with what each factorization says."
+            "The result is a new dataset. Runs do not see the masked entries; the page Fit and "
+            "weights shows the error on them."
         )
 
 

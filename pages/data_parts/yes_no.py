@@ -1,4 +1,4 @@
-"""Numbers become yes and no at a threshold: what it would do, and the data that come of it."""
+"""Turn numbers into 0 and 1 at a threshold: preview, and the new dataset."""
 
 from collections.abc import Callable
 
@@ -18,22 +18,22 @@ MANY_ZEROS = 0.1
 
 
 def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Dataset], None]) -> None:
-    """Offer it where there are other values than 0 and 1; ``change`` keeps what comes of it."""
+    """Offer it if there are values other than 0 and 1; ``change`` stores the result."""
     values = stored(dataset.X)
     if only_yes_and_no(values):
         return
-    with st.expander("Make a table of yes and no"):
+    with st.expander("Make a binary matrix"):
         zeros = 1.0 - np.count_nonzero(values) / (dataset.D * dataset.N)
         columns = st.columns([2, 1], vertical_alignment="bottom")
         above = columns[0].number_input(
-            "Yes is what is above",
+            "Threshold: entries above it become 1",
             0.0,
             float(values.max()),
             0.0 if zeros > MANY_ZEROS else float(np.median(values)),
             format="%.6g",
             key="yes_above",
-            help="Everything else is a no; what was not seen stays so. The result is a dataset of "
-            "its own, and Analyse can look for tiles in it.",
+            help="All other entries become 0; missing entries stay missing. The result is a new "
+            "dataset, and Analyse can search for tiles in it.",
         )
         try:
             made = repair.as_yes_no(dataset, float(above))
@@ -41,5 +41,5 @@ def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Datase
             view.problem(error)
             return
         st.caption(plain(binary_facts(made)))
-        if columns[1].button("Make it so", key="yes_go"):
+        if columns[1].button("Apply", key="yes_go"):
             change(lambda data: repair.as_yes_no(data, float(above)), dataset)

@@ -108,10 +108,10 @@ PAGES = [
         "boolean",
         "Boolean",
         "Components",
-        "Which tiles of my table of yes and no can I believe?",
+        "Which tiles of my binary matrix can I believe?",
         icon="grid_on",
         parameters=("runs", "part"),
-        invitation="Tiles of yes and no",
+        invitation="Tiles of a binary matrix",
     ),
     Page(
         "samples",

@@ -31,8 +31,8 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
         list(options),
         key=link.key("focus"),
         format_func=labelled(options),
-        help="What pictures, words and scores bring forward. Or click a mode on a map; a lasso "
-        "takes several points.",
+        help="The factorization or mode that pictures, words and scores show. You can also click "
+        "a mode on a map, or select several points with a lasso.",
     )
     return among(modes, now), options[now]
 
@@ -50,7 +50,7 @@ def ask_component(called: Sequence[str]) -> int | None:
         list(options),
         key=link.key("component"),
         format_func=shown(options),
-        help="What is brought forward on Components and Samples. Or click on one there.",
+        help="The component highlighted on Components and Samples. You can also click one there.",
     )
     link.share("component")
     return int(chosen) - 1 if chosen else None
@@ -77,7 +77,7 @@ def ask_sample(observations: Sequence[str], titled: bool = True) -> int | None:
         format_func=labelled({"": "no observation"}),
         label_visibility="visible" if titled else "collapsed",
         accept_new_options=len(observations) > MOST_SAMPLES_LISTED,
-        help="What is shown by itself on Components, Samples and Data. Or click on a share of it "
+        help="The observation highlighted on Components, Samples and Data. You can also click one "
         "on Samples.",
     )
     link.share("sample")

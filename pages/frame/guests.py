@@ -11,7 +11,7 @@ def ask_to_sign_in() -> None:
     """On a server that knows people by an account: end the page until there is one."""
     if owners.must_sign_in():
         st.title("Sign in", anchor=False)
-        st.markdown("Runs and data are kept for each person here, and nobody sees yours.")
+        st.markdown("Runs and data are private to each person on this server.")
         st.button("Sign in", type="primary", on_click=st.login)
         st.stop()
 

@@ -34,22 +34,22 @@ class Hint:
 
 HINTS = {
     "home": Hint(
-        "Press the button of an example, or bring in a matrix of your own. Nothing has to be set: "
-        "what is found opens by itself.",
+        "Press the button of an example, or upload your own matrix. No settings are needed: the "
+        "findings open by themselves.",
         ("data", "overview"),
     ),
     "data": Hint(
-        "Compare both pictures: the matrix has features as rows and observations as columns. Go on "
-        "with Analyse these data.",
+        "Compare both pictures: the matrix has features as rows and observations as columns. Then "
+        "press Analyse these data.",
         ("run",),
     ),
     "run": Hint(
-        "Choose the number of components and press Analyse. All else is set as recommended for "
-        "these data. Overview opens and fills in while the runs go on.",
+        "Choose the number of components and press Analyse. Everything else is set as recommended "
+        "for these data. Overview opens and updates while the runs continue.",
         ("overview", "boolean"),
     ),
     "overview": Hint(
-        "Click a circle: every page then shows that mode. Components shows what it is made of.",
+        "Click a circle to show this mode on every page. Components shows its components.",
         ("components", "downstream"),
         beginning=False,
     ),

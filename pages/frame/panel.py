@@ -73,9 +73,9 @@ def _ended(
 
         watch.runs_until_done(waiting, each=True, meanwhile=of_all)
         if not _tells(chosen):
-            st.caption("This page fills itself as soon as a run has ended.")
+            st.caption("This page updates as soon as a run ends.")
             st.stop()
-        st.caption("Below is what those say that are done; the others join them.")
+        st.caption("The results below are from the finished runs; the others will be added.")
     return [run.id for run in chosen if not run.active], bool(waiting)
 
 
@@ -168,16 +168,15 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         return largest
     if finest >= largest:
         st.caption(
-            f"No two optima differ by more than they may still turn, {finest:.2g}°: they are one "
-            "mode."
+            f"No two optima differ by more than their remaining rotation, {finest:.2g}°: they are "
+            "one mode."
         )
         return finest
     largest = max(largest, suggested)  # where all are one mode, at what people call different
     if now is None or not finest <= now <= largest:
         link.put("threshold", suggested)
     limit = (
-        f" It cannot be below {finest:.2g}°: so far converged factorizations may still turn, and "
-        "what is nearer than that cannot be told apart."
+        f" It cannot be below {finest:.2g}°, the remaining rotation of converged factorizations."
         if finest
         else ""
     )
@@ -189,8 +188,8 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two optima of a mode are at most this far apart, and a draw counts to the "
-        "nearest. It starts where people call two factorizations different, or lower where a gap "
-        f"separates groups.{limit}",
+        help="Any two optima of a mode are at most this far apart, and a draw belongs to the "
+        "nearest mode. It starts at 15° for angles, or lower if a gap separates groups."
+        f"{limit}",
     )
     return float(link.get("threshold"))

@@ -155,7 +155,7 @@ class Places:
         for place in places.values():
             place.close()
         if any(place.at_work() for place in places.values()):
-            raise RunError("What is running has not stopped yet; try again in a few seconds.")
+            raise RunError("A run has not stopped yet; try again in a few seconds.")
         with self._lock:
             for key in places:
                 self._places.pop(key, None)

@@ -55,7 +55,7 @@ def with_unit(label: str, unit: str) -> str:
     return f"{label} ({unit})" if unit else label
 
 
-NATS = "A nat is a unit of logarithms: 2.3 nats are a factor of ten."
+NATS = "A nat is the unit of natural logarithms: 2.3 nats are a factor of ten."
 
 
 def duration(seconds: float) -> str:

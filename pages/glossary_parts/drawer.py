@@ -31,7 +31,4 @@ def _drawer() -> None:
             st.markdown(f"**{plain(term.name)}**  \n{plain(term.about)}{source}")
             link.to(term.page, declared.page(term.page).title)
     if works := cited("; ".join(term.source for term in found)):
-        st.caption(
-            "The works that are named, in full:\n\n"
-            + "\n".join(f"- {plain(work)}" for work in works)
-        )
+        st.caption("References:\n\n" + "\n".join(f"- {plain(work)}" for work in works))

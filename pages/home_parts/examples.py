@@ -26,7 +26,10 @@ def show() -> None:
 
 
 def _atlas() -> None:
-    view.image(CARDS / "atlas.png", "Bars: of many data sets, how many restarts end elsewhere.")
+    view.image(
+        CARDS / "atlas.png",
+        "Bars: the share of restarts that miss the most probable mode, by dataset.",
+    )
     st.markdown("**How often does a published factorization depend on where its start began?**")
     link.to("atlas")
 

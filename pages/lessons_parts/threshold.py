@@ -132,6 +132,6 @@ LESSON = Lesson(
     ),
     show,
     "run",
-    "On the page Analyse, under Advanced, choose the model Good enough up to a threshold.",
+    "On the page Analyse, under Advanced, choose the model Soft ε-threshold (SILF).",
     facts,
 )

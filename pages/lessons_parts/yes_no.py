@@ -45,7 +45,7 @@ def facts() -> dict[str, float]:
 
 
 def sentence(question: ThreeVariables) -> str:
-    """What yes and no can explain, and where the density is largest."""
+    """What 0 and 1 can explain, and where the density is largest."""
     return f"{yes_no_said.fit(question)} {yes_no_said.largest(question)}"
 
 
@@ -130,8 +130,8 @@ def show(step: int, say: Say) -> None:
 
 LESSON = Lesson(
     "yes_no",
-    "Between yes and no",
-    "A table of yes and no can be explained by numbers in between, and a mean is no maximum.",
+    "Between 0 and 1",
+    "A binary matrix can be explained by numbers in between, and a mean is no maximum.",
     "Gonsior (2019), section 4.1.2, with two signs of equation 4.1 put right",
     (
         "Three numbers x, y and z between 0 (no) and 1 (yes). Seen are only their products: a is "
@@ -164,7 +164,7 @@ LESSON = Lesson(
     ),
     show,
     "boolean",
-    "The page Boolean says which tiles of a table of yes and no can be believed, and which entries "
+    "The page Boolean says which tiles of a binary matrix can be believed, and which entries "
     "are undecided.",
     facts,
 )

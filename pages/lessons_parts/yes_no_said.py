@@ -13,19 +13,19 @@ LISTED = 2
 
 
 def fit(found: ThreeVariables) -> str:
-    """Whether yes and no can explain what is observed."""
+    """Whether 0 and 1 can explain what is observed."""
     corners = found.best_corners
     misfit = float(found.misfit(corners[0]))
     if misfit > EXACT:
         return (
-            f"No choice of yes and no explains a, b and c: the best leaves a squared error of "
+            f"No choice of 0 and 1 explains a, b and c: the best leaves a squared error of "
             f"{misfit:.3g}."
         )
     if len(corners) == 1:
         chosen = ", ".join("yes" if value else "no" for value in corners[0])
-        return f"One choice of yes and no explains a, b and c exactly: {chosen} for x, y and z."
+        return f"One choice of 0 and 1 explains a, b and c exactly: {chosen} for x, y and z."
     return (
-        f"{len(corners)} choices of yes and no explain a, b and c exactly, and nothing tells which "
+        f"{len(corners)} choices of 0 and 1 explain a, b and c exactly, and nothing tells which "
         "of them it is."
     )
 

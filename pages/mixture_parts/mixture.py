@@ -72,7 +72,9 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
     of_run = mixtures[variant][run_id]
     last = of_run.decisions.iloc[-1]
     if np.isnan(last["elbo"]):
-        st.info("The model gives every factorization of this run probability 0; none could join.")
+        st.info(
+            "The model gives every factorization of this run probability 0, so none could join."
+        )
         return
     columns = st.columns(5)
     for column, (key, label) in zip(columns, QUANTITIES.items(), strict=False):
@@ -112,7 +114,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
         "Log scale, relative to the best",
         True,
         key="mixture_from_best",
-        help="Early gains can be millions of nats; the logarithm keeps late ones readable.",
+        help="Early gains can be millions of nats; a log scale keeps later ones readable.",
     )
     parts = []
     for run_id, of_run in found.items():
@@ -126,7 +128,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     table["best"] = table.groupby("model")["value"].transform("max")
     view.chart(
         bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
-        "The bound (ELBO) is higher the nearer the mixture is to the posterior. A mark is a "
+        "The closer the mixture is to the posterior, the higher the bound (ELBO). A mark is a "
         "factorization that joined. "
         + (
             "At the bottom a run is within 1 nat of the best."
@@ -139,8 +141,8 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     )
     if table["model"].nunique() > 1:
         st.caption(
-            "These runs have different models or settings. Bounds of different models cannot be "
-            "compared; the best is that of the runs under the same one."
+            "These runs have different models or settings, and their bounds cannot be compared. "
+            "The best is the best of the runs with the same model."
         )
 
 
@@ -171,7 +173,10 @@ def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
     curves, table = stored.coverage(look.metric, variant, kind)
     if curves.empty:
         return
-    words = "How many balls of radius ε cover all components. One component is one ball."
+    words = (
+        "The number of balls of radius ε that cover all components. A single component needs one "
+        "ball."
+    )
     if table["compared"].max() >= stage.MOST_COMPARED:
         words += f" Of a run at most {stage.MOST_COMPARED} are compared, evenly spaced."
     distance = look.distance
@@ -204,7 +209,7 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
             "number": st.column_config.NumberColumn("factorization"),
             "weight": st.column_config.NumberColumn("mixture weight", format="%.3g"),
             "deviation": st.column_config.NumberColumn(
-                "standard deviation σ", format="%.3g", help="Of every entry of A and W alike."
+                "standard deviation σ", format="%.3g", help="The same for every entry of A and W."
             ),
             "log_joint": st.column_config.NumberColumn(
                 "log joint at this scale (nats)",
@@ -215,8 +220,8 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
         },
     )
     st.caption(
-        "These weights are those of the Gaussians that raise the bound most. They are no "
-        "probabilities of modes: the posterior mass on the page Overview is."
+        "The weights of the Gaussians that maximize the bound. They are not probabilities of "
+        "modes; Overview has the posterior mass."
     )
     members = look.analysis.members
     mine = (members["run"] == run_id) & members["particle"].isin(table["number"])
@@ -230,6 +235,6 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
         "Focus on these",
         key="focus_components",
         disabled=not rows.size,
-        help="All other pages then bring these components forward.",
+        help="All other pages then highlight these components.",
     ):
         focusing.on(rows)

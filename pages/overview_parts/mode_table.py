@@ -87,9 +87,9 @@ def _table(
         ),
     )
     st.caption(
-        "Found by, below the best and posterior mass are three different things: how wide a mode's "
-        "basin is, how good its best factorization is, and how probable it is. Tick a row to put "
-        "that mode into focus here and on the other pages."
+        "Found by, below the best and posterior mass measure three things: the size of a mode's "
+        "basin of attraction, how well its best factorization fits, and how probable it is. Tick "
+        "a row to show this mode on every page."
     )
     for sentence in said:
         st.caption(plain(sentence))
@@ -115,15 +115,15 @@ def _columns(
         "found by": number(
             format="%.1f %%",
             width=70,
-            help="Share of the converged restarts that ended in this mode: how wide its basin is. "
-            "It says nothing of how probable the mode is.",
+            help="Share of the converged restarts that ended in this mode: the size of its basin "
+            "of attraction. It is not the probability of the mode.",
         ),
         "draws": number(
             "draws, not settled" if unsettled else "draws",
             format="%.1f %%",
             width=130 if unsettled else 60,
-            help="Share of the samplers' draws. A chain that never leaves a mode shows 100 % "
-            "there, whatever the mode weighs.",
+            help="Share of the samplers' draws. A chain that never leaves a mode gives 100 %, "
+            "whatever the posterior mass.",
         ),
         "below the best": number(
             "log joint below best (nats)",
@@ -135,21 +135,21 @@ def _columns(
         ),
         "posterior mass": text(
             width=12 + 8 * max(14, *shown["posterior mass"].map(len)),
-            help="The probability of the mode: how much of the posterior lies in it. In brackets "
-            "where it lies with 90 %, given the error of the evidences.",
+            help="The probability of the mode: how much of the posterior lies in it, with a 90 % "
+            "interval from the error of the evidences.",
         ),
         "Stein weight": text(
             width=110,
-            help="Sum of the Stein weights of its factorizations, no probability: a Stein "
-            "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
-            "See Fit and weights, Weights.",
+            help="Sum of the Stein weights of its factorizations. It is not a probability: a "
+            "Stein discrepancy detects neither a missing mode nor the posterior mass of a mode. "
+            "See Fit and weights.",
         ),
         "mixture weight": text(
             width=110,
             help="Weight of its factorizations in the mixture of Gaussians with the highest "
-            "bound, no probability: a mixture weighs what it was shown, see the page Mixture.",
+            "bound. It is not a probability; see the page Mixture.",
         ),
-        "factorizations": number(width=98, help="Of all runs together, restarts and draws."),
+        "factorizations": number(width=98, help="Of all runs together: restarts and draws."),
         "spread": number(
             plain(with_unit("spread", unit)),
             width=75,

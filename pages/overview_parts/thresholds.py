@@ -16,7 +16,8 @@ def show(look: Lens) -> None:
     if not len(linkage) or linkage[-1, 2] <= max(finest, 0.0):
         st.subheader("Number of modes at every threshold", anchor=False)
         st.markdown(
-            "One mode at every threshold: no two optima differ by more than they may still turn."
+            "One mode at every threshold: no two optima differ by more than their remaining "
+            "rotation."
         )
         return
     view.picture(pictures.counted(linkage, look.modes.threshold, look.distance), look.origin)

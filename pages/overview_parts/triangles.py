@@ -19,8 +19,8 @@ def show(look: Lens) -> None:
     data, corners = simplex_projection(completed(look.analysis.dataset, 3), A)
     view.chart(
         simplex_view(data, corners, look.analysis.members, look.styles, look.modes.representative),
-        "Each factorization is a triangle. Points outside it are fitted with an error; different "
-        "triangles that fit alike are different explanations.",
+        "Each factorization is a triangle. Points outside it have an error; different triangles "
+        "that fit equally well are different explanations.",
         name="simplex",
         origin=look.origin,
         table=pd.DataFrame(corners.reshape(-1, 2), columns=["x", "y"]),

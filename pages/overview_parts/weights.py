@@ -106,8 +106,8 @@ def _stein_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
         return ""
     if part.too_far(ksd(part.K, part.weights)):
         return (
-            "Stein weights are left out: these factorizations are too far from the posterior for "
-            "them to mean anything."
+            "Stein weights are not shown: these factorizations are too far from the posterior for "
+            "them to be meaningful."
         )
     return part.weights
 

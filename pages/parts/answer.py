@@ -125,7 +125,7 @@ class Answer(answer.Answer):
         While other runs are being made, what takes long waits for them.
         """
         if self.passing:
-            st.caption("What modes weigh is computed when the other runs have ended.")
+            st.caption("Posterior masses are computed when the other runs have ended.")
             return
         later = {tiles.STAGE: "Tiles and cells"} | LATER if self.comparison.of_tiles else LATER
         for stage, waiting_for in later.items():

@@ -32,7 +32,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
         return
     row = int(rows[0])
     st.session_state.setdefault(_FOLD, bool(link.get("lock") or link.get("moved")))
-    words = "By hand: hold what you believe, move what you doubt"
+    words = "By hand: hold components fixed, move entries"
     fold = st.expander(words, key=_FOLD, on_change="rerun")
     if view.is_open(fold):
         with fold:
@@ -77,7 +77,7 @@ def _pictures(look: Lens, row: int) -> None:
         figure = basis_images(basis, shape, ["component"], title=title)
         view.chart(
             figure,
-            "Each on its own grey scale: bright is present.",
+            "Each on its own grey scale: bright is high.",
             name="by_hand",
             origin=look.origin,
             table=lambda: named_table(look.analysis.dataset.features, basis, [name]),

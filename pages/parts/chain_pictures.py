@@ -32,7 +32,7 @@ def show(
     with left:
         view.chart(
             rank_plot(values, label),
-            "Level lines: all chains describe one distribution. A slope or a hump: they do not.",
+            "Level lines: all chains sample the same distribution. A slope or a hump: they do not.",
             name="ranks",
             origin=look.origin,
             table=lambda: _table(values, label),
@@ -68,8 +68,8 @@ def show(
             rows = rows.sort_values("strain", ascending=False).rename(columns=COLUMNS)
             view.table(rows.round(3), "Every quantity of the verdict", height=300)
             st.caption(
-                "Chains in different modes are judged group by group. A strain above 1 is beyond "
-                "a limit of R̂, of an effective sample size or of drift."
+                "Chains in different modes are judged mode by mode. A strain above 1 exceeds a "
+                "limit of R̂, effective sample size or drift."
             )
 
 

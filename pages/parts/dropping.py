@@ -12,6 +12,6 @@ def ask() -> Any:
     return st.file_uploader(
         "Drop a table, a matrix, or a zip of images or texts",
         key=KEY,
-        help="CSV, TSV, XLSX, Parquet, GCT, NPY, NPZ, MTX, MAT, H5AD, 10x; up to 256 MB. What "
-        "counts is the content, not the ending. Each may be compressed (.gz).",
+        help="CSV, TSV, XLSX, Parquet, GCT, NPY, NPZ, MTX, MAT, H5AD, 10x; up to 256 MB; also "
+        "compressed (.gz). The content counts, not the extension.",
     )

@@ -122,7 +122,7 @@ def _shapes(
         )
     view.chart(
         figure,
-        "The component where it accounts for the least and for the most that is allowed.",
+        "The component at its smallest and largest allowed contribution.",
         name="extreme_shapes",
         origin=look.origin,
         table=table.reset_index(names="feature"),

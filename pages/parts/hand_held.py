@@ -26,12 +26,12 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         key=link.key("lock"),
         selection_mode="multi",
         format_func=shown(labels),
-        help="Their columns of A stay as they are, up to their scale; how much of them each "
-        "observation has is free. Everything else is solved for anew from many starts.",
+        help="Their columns of A are held fixed, up to scale; their weights are free. Everything "
+        "else is solved again from many starts.",
     )
     held = tuple(int(number) - 1 for number in labels if number in link.get("lock"))
     if len(held) == len(labels):
-        st.info("All components are held; leave one at least to be looked for.")
+        st.info("All components are held; leave at least one free.")
         return
     work = LockedExploration(look.analysis, row, held)
     rise = float(link.get("rise")) / 100
@@ -86,8 +86,8 @@ def _picture(look: Lens, told: Remaining) -> None:
         )
         view.chart(
             figure,
-            "Each pixel at the lowest and the highest share that it has within the allowed error; "
-            "one component's pictures share their grey scale.",
+            "Each pixel at its lowest and highest share within the allowed error; the images of a "
+            "component share their grey scale.",
             name="remaining",
             origin=look.origin,
             table=table,

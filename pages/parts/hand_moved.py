@@ -44,7 +44,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         every = st.toggle(
             f"All {dataset.D:,}, not only the {ENTRIES:d} largest",
             key="moved_all",
-            help="Entries are moved one by one, so all of them take that much longer.",
+            help="Entries are moved one by one, so the time is proportional to their number.",
         )
         most = dataset.D if every else ENTRIES
     work = DisplacementExploration(
@@ -155,8 +155,8 @@ def _picture(look: Lens, bands: Displacement, component: int, posterior: np.ndar
             scale="all",
         )
         reading = (
-            "Each pixel as low and as high as it comes by itself, on one grey scale; no single "
-            "factorization looks like one of these pictures."
+            "Each pixel at its own minimum and maximum, on one grey scale; no single "
+            "factorization looks like one of these images."
         )
     else:
         figure = range_chart(

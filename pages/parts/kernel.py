@@ -28,7 +28,7 @@ def ask(look: Lens) -> tuple[str, SteinPart]:
         list(labels),
         format_func=labels.get,
         key="stein_lengths",
-        help="How far apart two factorizations must be to count as different.",
+        help="The distance at which two factorizations count as different.",
     )
     if choice == OWN:
         choice = _ask_lengths(look, form)

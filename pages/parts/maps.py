@@ -12,8 +12,8 @@ from pages.frame import view
 from pages.frame.lens import Lens
 
 HELP = (
-    "Each component gets the one scale with which the weights of a pixel come nearest to a sum of "
-    "1, as shares of a whole do."
+    "Each component is scaled so that the weights of a pixel sum to 1 as nearly as possible, like "
+    "shares of a whole."
 )
 
 
@@ -23,7 +23,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool) -> No
     if shape is None:
         return
     A, W = look.aligned_factors(rows)
-    reading = "Where each part is, each map on its own grey scale: bright is much of it."
+    reading = "Where each component is present, each map on its own grey scale: bright is high."
     if W.shape[2] != shape[0] * shape[1]:
         return  # some pixels were held out
     if st.toggle("Weights that sum to one", key="maps_sum_to_one", help=HELP):

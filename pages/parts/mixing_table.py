@@ -12,14 +12,15 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
 HELP = {
-    "iat": "Integrated autocorrelation time: how many states of a chain are worth one independent "
+    "iat": "Integrated autocorrelation time: the number of draws that are worth one independent "
     "draw; the mean over the chains.",
-    "ess_bulk": "Effective sample size for the middle of the distribution, all chains together: so "
-    "many independent draws tell as much of a mean.",
+    "ess_bulk": "Effective sample size for the mean, all chains together: the number of "
+    "independent draws that estimate it as precisely.",
     "ess_tail": "Effective sample size for its 5 % and 95 % quantiles.",
-    "mcse": "Monte Carlo standard error of the mean, in the quantity's unit: how far the mean of "
-    "these draws is from that of the posterior where chains have settled.",
-    "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
+    "mcse": "Monte Carlo standard error of the mean, in the unit of the quantity: the error of "
+    "the posterior mean, if chains have converged.",
+    "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read it together with the "
+    "sentence below.",
 }
 MORE_THAN_MADE = (
     "Some quantities have far more effective {made} than there are {made}. There a chain changes "
@@ -34,7 +35,7 @@ TRAJECTORIES = {
         "before. Any is a place that the chain cannot enter: take a higher target acceptance.",
         "%d",
     ),
-    "step_size": ("step size", "Of one leapfrog step, on average over the draws.", "%.3g"),
+    "step_size": ("step size", "Of one leapfrog step, averaged over the draws.", "%.3g"),
     "renewed": (
         "energy renewed (E-BFMI)",
         "Energy Bayesian fraction of missing information (Betancourt 2016): how much of the spread "

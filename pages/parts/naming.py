@@ -61,7 +61,7 @@ def of_runs(look: Lens) -> None:
             max_chars=LONGEST_TEXT,
             key=f"noted_{look.analysis.key}",
             label_visibility="collapsed",
-            placeholder="What you see here, for whoever opens this page again.",
+            placeholder="Your observations, shown to everyone who opens this page.",
             disabled=link.is_guest(),
         )
         if text.strip() != noted:

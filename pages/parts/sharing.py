@@ -37,8 +37,8 @@ def show(found: Answer) -> None:
         "Report (HTML)": (
             lambda: report.report(found),
             f"{name}.html",
-            "Findings, pictures that can be zoomed, all numbers and settings, in one file that "
-            "needs no network.",
+            "Findings, zoomable pictures, all numbers and settings, in one file that needs no "
+            "network.",
         ),
         "Archive (ZIP)": (
             lambda: _written(archive.write_to, found),
@@ -54,12 +54,12 @@ def show(found: Answer) -> None:
         "Methods (TXT)": (
             lambda: methods.methods(found).encode(),
             f"{name}.txt",
-            "What was done, with versions and the works to cite: a text to paste.",
+            "A description of the analysis with versions and references, ready to paste.",
         ),
         "Program (Python)": (
             lambda: code.script(found.comparison, f"{name}.zip").encode(),
             f"{name}.py",
-            "Makes these runs again and says whether their bits are the same. Put it beside the "
+            "Repeats these runs and checks that they agree bit for bit. Put it beside the "
             "archive, where it finds the data.",
         ),
     }

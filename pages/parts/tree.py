@@ -36,8 +36,8 @@ def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> 
     distance = DISTANCES[METRIC]
     chart(
         tree_figures.tree_map(part.table, styles, distance.label, distance.unit),
-        "Play: every node grows from its parent, dark ones first. Other runs fill in as they came, "
-        "by the same clock. Near points are alike." + left_out(part.kept),
+        "Press play: each node grows from its parent, dark ones first. Other runs appear at the "
+        "times of their draws. Close points are similar." + left_out(part.kept),
         name="tree_map",
         origin=origin,
         table=nodes(part, everything=True),
@@ -55,8 +55,8 @@ def simplex(
     corners.insert(0, "run", np.repeat(part.table.loc[mine, "run"].to_numpy(), 3))
     chart(
         tree_figures.tree_simplex(part.table, part.bases, part.data, styles),
-        "Crosses are columns of X. A triangle that holds them all explains them all; its corners "
-        "are the columns of A. Dashed: what is known to be exact.",
+        "Crosses are columns of X. A triangle that contains all of them explains them exactly; "
+        "its corners are the columns of A. Dashed: known exact solutions.",
         name=name,
         origin=origin,
         table=corners,

@@ -52,7 +52,7 @@ def components(runs: Sequence[RunRecord]) -> None:
     figure.update_layout(title={"text": f"Best of {found.made:,} made so far"})
     view.chart(
         figure,
-        "Components of the factorization with the smallest error. Others may fit as well: they "
+        "Components of the factorization with the smallest error. Others may fit as well; they "
         "are compared when the runs have ended.",
         name="best_so_far",
         origin="runs that are being made",

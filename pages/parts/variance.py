@@ -12,8 +12,8 @@ def chart(found: Variation, origin: str) -> None:
     mean, variance = found.binned()
     view.chart(
         variance_by_mean(mean, variance, found.dispersion, found.constant),
-        "Each point is a bin of entries with similar fitted means. A model suits the counts where "
-        "its line passes through the points.",
+        "Each point is a bin of entries with similar fitted means. A model is suitable if its "
+        "line passes through the points.",
         name="variance",
         origin=origin,
         table=lambda: pd.DataFrame({"fitted mean": mean, "variance of the residuals": variance}),

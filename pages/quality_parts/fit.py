@@ -19,9 +19,8 @@ from pages.frame.words import plain
 from pages.quality_parts.pictures import LOGARITHMIC, pictures_of
 
 HIDDEN = (
-    "Entries that were hidden on purpose. Where this error is far above that on seen entries, a "
-    "factorization fits what it saw rather than what there is; the mean of each feature in every "
-    "gap is what it has to beat."
+    "Masked entries. If this error is far above that on seen entries, the factorization overfits. "
+    "Compare it with the mean of each feature as the baseline."
 )
 
 
@@ -57,9 +56,9 @@ def show() -> None:
                 on_select=focusing.selected(look.modes),
             )
     if "held_out" not in table:
-        st.caption("Hold observations out before a run to see the error on unseen ones as well.")
+        st.caption("Hold out observations before a run to see the error on unseen ones as well.")
     if "hidden" not in table:
-        st.caption("Hide entries on the Data page to see how well factorizations tell them.")
+        st.caption("Mask entries on the Data page to see how well factorizations predict them.")
 
 
 def _of_each(look: Lens, table: pd.DataFrame) -> Iterator[tuple[str, go.Figure, str]]:

@@ -13,27 +13,27 @@ def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[s
         "movement": (
             "Remaining rotation of each factorization",
             "movement (°)",
-            "Degrees by which a factorization would turn, at most, if its iterations doubled. "
-            "Differences below this are no differences.",
+            "The degrees by which a factorization would rotate at most if its iterations doubled. "
+            "Smaller differences between factorizations are not meaningful.",
         ),
         "gain": (
             "Left to gain by each factorization",
             "left to gain (nats)",
-            "By how much the log likelihood would still rise if it went on. Below 0.01 nothing is "
-            "left to gain.",
+            "The amount by which the log likelihood would still rise. Below 0.01 nothing is left "
+            "to gain.",
         ),
         "kkt": (
             "KKT residual of each factorization",
             "part left to go (KKT residual)",
-            "How far entries are from where each would go by itself, as a part of the "
-            "factorization. At a minimum it is 0.",
+            "The violation of the optimality conditions, relative to the size of the "
+            "factorization. It is 0 at an optimum.",
         ),
         "log_joint": (
             "Joint density of every factorization",
             "logarithm of the density",
-            "The density of data and factorization together (log joint). Farther right is a higher "
-            "peak under the run's own model, which says nothing of the mass around it. Compare "
-            "runs of the same model only. The grey bar is the median.",
+            "The joint density of data and factorization (log joint). Farther right is a higher "
+            "peak under the run's own model, not a larger posterior mass. Compare only runs of "
+            "the same model. The grey bar is the median.",
         ),
         "error": (
             "Error of every factorization",
@@ -44,13 +44,13 @@ def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[s
         "held_out": (
             "Error on observations that no run saw",
             f"{comparison.fit.loss.axis}, held out",
-            "Weights of the unseen observations are solved with A fixed. Where the error of a run "
-            "is low and this is high, its basis fits noise.",
+            "Weights of the unseen observations are solved with A fixed. If the error of a run is "
+            "low and this is high, its basis fits noise.",
         ),
         "diversity": (
             "Difference from the rest of the run",
             with_unit(f"mean distance to the others, {distance.label}", distance.unit),
-            "Points farther right are unlike the other factorizations of their run: another mode, "
-            "or a poor fit. Compare with the error.",
+            "Points farther right differ from the other factorizations of their run: another "
+            "mode, or a poor fit. Compare with the error.",
         ),
     }

@@ -37,8 +37,8 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
     with columns[0]:
         chart(
             similarity_histogram(counted, labels[quantity], axis),
-            "All pairs. For a similarity: all near 1, the kernel takes all for the same; all near "
-            "0, none has to do with another.",
+            "All pairs. Similarities all near 1: the kernel does not distinguish the "
+            "factorizations. All near 0: the kernel relates none of them.",
             name="similarity",
             origin=where,
             table=counted,
@@ -49,8 +49,8 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
     with columns[1]:
         chart(
             pair_violins(pairs, look.styles, f"{labels[quantity]} within each run", axis),
-            "Pairs of factorizations of the same run. A run whose pairs are all alike has seen "
-            "one place only.",
+            "Pairs of factorizations of the same run. If all pairs of a run are alike, it visited "
+            "one mode only.",
             name="similarity_runs",
             origin=where,
             table=pairs,

@@ -38,7 +38,7 @@ def ask_kept(look: Lens) -> np.ndarray:
     kept = np.ones(len(names), dtype=bool)
     kept[[row for row in dropped if row < kept.size]] = False
     if not kept.any():
-        view.nothing("Every factorization is left out; keep at least one.")
+        view.nothing("All factorizations are left out; keep at least one.")
     return kept
 
 
@@ -52,8 +52,8 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
         required=True,
         key="stein_solver",
         format_func=plain,
-        help="All three solve the same quadratic program; where the chosen one finds no answer "
-        "in five seconds, another is taken.",
+        help="All three solve the same quadratic program. If the chosen one finds no solution in "
+        "five seconds, another is used.",
     )
     result, used = part.weights, part.solver
     if not kept.all() or solver != "HIGHS":
@@ -160,9 +160,9 @@ def bars(look: Lens, found: np.ndarray, where: str) -> None:
     rows = table(look, found)
     view.chart(
         weight_bars(rows, look.styles),
-        "The weights bring the factorizations as near to the posterior as their Stein discrepancy "
-        "allows. Few and different ones with a weight each say more than many alike. Those without "
-        "a weight add nothing that the others do not say already.",
+        "The weights minimize the Stein discrepancy of the factorizations to the posterior. A few "
+        "different factorizations with weight represent it better than many similar ones. Those "
+        "without a weight add nothing.",
         name="stein_weights",
         origin=where,
         table=rows,
@@ -191,7 +191,7 @@ def modes(look: Lens, found: np.ndarray, where: str) -> None:
     figure.update_yaxes(title="Stein weight")
     view.chart(
         figure,
-        "The sum of the weights in every mode: how much of it the nearest weighted sample takes.",
+        "The sum of the weights in every mode: its share in the nearest weighted sample.",
         name="mode_mass",
         origin=where,
         table=shares.drop(columns="run"),

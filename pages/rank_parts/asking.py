@@ -73,7 +73,10 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
                 "tab."
             )
             if work.parts and place().status(work).status == "none":
-                st.info("It was begun before and did not end. What was made is kept; it goes on.")
+                st.info(
+                    "It was started before and did not end. Its results are stored; it "
+                    "continues from there."
+                )
         first, last = asked.ranks[0], asked.ranks[-1]
         button = f"Compare ranks {first} to {last}"
         make_study.made(work, button, "rank", partial(_so_far, work))
@@ -121,14 +124,14 @@ def _new(dataset: Dataset) -> RankQuestion:
     """The form of a new study."""
     largest = min(dataset.D, dataset.N, LARGEST)
     if largest < 2:
-        view.nothing("These data have one feature or one observation: rank 1 is all there is.")
+        view.nothing("These data have one feature or one observation: only rank 1 is possible.")
     first, last = st.slider(
         "Ranks",
         1,
         largest,
         ranks.usual_ranks(dataset),
         key=f"rank_range_{dataset.hash}",
-        help="The largest of them tells the noise, so it should be more than you expect.",
+        help="The noise is estimated at the largest, so it should exceed the expected number.",
     )
     offered, proposal = ranks.models_for(dataset), proposed.of(dataset.hash)
     key = st.selectbox(
@@ -164,8 +167,8 @@ def _new(dataset: Dataset) -> RankQuestion:
             list(NOISES),
             format_func=shown(NOISES),
             key="rank_noise",
-            help="The evidence compares ranks under this. “The same”: from the residual of the "
-            "largest rank. “Free”: for each rank the most probable one.",
+            help="The evidence compares ranks under this σ. “The same”: from the residual of the "
+            "largest rank. “Free”: the most probable σ of each rank.",
         )
     with st.expander("Settings"):
         number = RESTARTS if evidence else WITHOUT_EVIDENCE
@@ -178,7 +181,7 @@ def _new(dataset: Dataset) -> RankQuestion:
             20,
             RankQuestion.most_modes,
             key="rank_modes",
-            help="Of so many modes, the best first, the evidence of a rank is summed.",
+            help="The evidence of a rank is summed over this number of modes, the best first.",
         )
         seed = st.number_input("Seed", 0, 2**31, 0, key="rank_seed", help="Same seed, same result.")
     return RankQuestion(

@@ -21,7 +21,7 @@ def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) ->
     """The modes of the chosen runs of these data, or of the newest ones."""
     runs = _runs(dataset_id)
     if not runs:
-        st.info("There are no runs of these data yet, and so no modes.")
+        st.info("There are no runs of these data yet.")
         link.to("run", "Run them", data=dataset_id)
         return
     with view.told():

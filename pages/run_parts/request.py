@@ -83,12 +83,12 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
 
 
 def kind(dataset: Dataset) -> str:
-    """Parts, or tiles of a table of yes and no, which is asked only where it can be told."""
+    """Parts, or tiles of a binary matrix, which is asked only where it can be told."""
     if dataset.whole is not None:  # tiles need all of X in memory
         return "parts"
     if tiles.refusal(dataset):
         if few := tiles.nearly(dataset):
-            st.caption(plain(f"No tiles of yes and no: {few}. The page Data can mend that."))
+            st.caption(plain(f"No binary tiles: {few}. The page Data can change that."))
         return "parts"
     return str(
         pick_one(

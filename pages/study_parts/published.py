@@ -17,7 +17,7 @@ STUDIES = {
     COVERAGE: "Coverage (paper 1)",
     "rrt": "Trees and mixtures (paper 2)",
     "topics": "Topics (paper 3)",
-    "boolean": "Yes and no (paper 4)",
+    "boolean": "Boolean (paper 4)",
 }
 ABOUT = {
     "rrt": "ELBOs, components and their distances: tables 1 to 3 of “Robust Posterior Exploration "

@@ -1,4 +1,4 @@
-"""What the study of tables of yes and no says: the claims of paper 4 beside the numbers."""
+"""What the study of binary matrices says: the claims of paper 4 beside the numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

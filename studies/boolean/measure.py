@@ -1,4 +1,4 @@
-"""One cell of the study of tables of yes and no: a run of IASG, a reference, or three variables."""
+"""One cell of the study of binary matrices: a run of IASG, a reference, or three variables."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ LEAST = 0.02
 # Three variables (§4.1.2): observations of their products, and the priors of figures 4.2 and 4.3.
 CASES = tuple("".join(bits) for bits in product("01", repeat=3))
 CASE_PRIORS = ("flat", "normal")
-TITLE = "a cell of the study of tables of yes and no"
+TITLE = "a cell of the study of binary matrices"
 
 # Quantity, the number of a point, a bin or an output (0: there is one only), and value.
 Rows = list[tuple[str, float, float]]

@@ -1,4 +1,4 @@
-"""Tables of yes and no by stochastic gradients: the experiments of paper 4, chapters 3 and 4.
+"""Binary matrices by stochastic gradients: the experiments of paper 4, chapters 3 and 4.
 
 Runs of IASG on tables made of 30 tiles, in both readings of how dense they are: the density that
 table 3.1 states, and the one that the errors of tables 4.1 and 4.2 imply. Three ranks, three batch
@@ -49,7 +49,7 @@ class BooleanStudy(Study):
     starts: tuple[str, ...] = tuple(BASE["starts"])
     ranks: tuple[str, ...] = tuple(BASE["ranks"])
     sizes: tuple[str, ...] = tuple(BASE["sizes"])
-    title = "the study of tables of yes and no"
+    title = "the study of binary matrices"
     tables: ClassVar = {
         "parts": ("part", PARTS),
         "problems": ("data set", PROBLEMS),

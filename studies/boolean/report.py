@@ -1,4 +1,4 @@
-"""The study of tables of yes and no on the command line and in the documentation."""
+"""The study of binary matrices on the command line and in the documentation."""
 
 from collections.abc import Collection
 

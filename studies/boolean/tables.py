@@ -1,4 +1,4 @@
-"""The tables of the study of tables of yes and no, beside those of the paper."""
+"""The tables of the study of binary matrices, beside those of the paper."""
 
 from collections.abc import Collection, Iterator
 from typing import Any

@@ -43,20 +43,20 @@ def test_every_algorithm_works_with_the_models_it_named_before(key):
         (
             "gibbs",
             "uniform",
-            "Gibbs needs conditional draws, which the model “Every entry within a threshold, "
-            "exponential priors” does not have.",
+            "Gibbs needs conditional draws, which the model “Uniform (ε-threshold), exponential "
+            "priors” does not have.",
         ),
         (
             "svgd",
             "uniform",
-            "SVGD needs a likelihood that is nowhere zero, which the model “Every entry within a "
-            "threshold, exponential priors” does not have.",
+            "SVGD needs a likelihood that is nowhere zero, which the model “Uniform (ε-threshold), "
+            "exponential priors” does not have.",
         ),
         (
             "rrt",
             "silf",
-            "RRT needs the trace of second derivatives, which the model “Good enough up to a "
-            "threshold, columns of A sum to one” does not have.",
+            "RRT needs the trace of second derivatives, which the model “Soft ε-threshold "
+            "(SILF), columns of A sum to one” does not have.",
         ),
     ],
 )

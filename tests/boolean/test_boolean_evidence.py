@@ -1,4 +1,4 @@
-"""The evidence of a table of yes and no, by every way there is to it, against quadrature."""
+"""The evidence of a binary matrix, by every way there is to it, against quadrature."""
 
 import numpy as np
 import pytest

@@ -177,7 +177,7 @@ def test_scaling_balances_both_sides_and_stays_inside():
 
 def test_data_that_are_no_yes_and_no_are_refused_with_the_entry():
     data = low_rank(6, 7, 2)
-    with pytest.raises(DataError, match=r"holds .*; a model of yes and no takes entries of 0 and"):
+    with pytest.raises(DataError, match=r"holds .*; a Boolean model takes entries of 0 and"):
         planning.check(data, RunSpec("box_gibbs", 2, "boolean"))
     with pytest.raises(DataError, match="0 and 1 only"):
         Problem.prepare(data, boolean.MODEL, boolean.Settings(), 2)

@@ -1,4 +1,4 @@
-"""Generated tables of yes and no: every one is counted for, and the flips are binomial."""
+"""Generated binary matrices: every one is counted for, and the flips are binomial."""
 
 import numpy as np
 import pytest

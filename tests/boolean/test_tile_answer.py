@@ -62,7 +62,7 @@ def test_cells_are_counted_by_what_tiles_make_of_them():
     }
     whole = " ".join(told(run()))
     assert "cover 75 % of the ones. 1 ones lie in no tile and 1 zeros" in whole.replace("\n", " ")
-    assert "Of 2 cells that were not seen, 1 lie in a tile" in whole
+    assert "Of 2 missing cells, 1 lie in a tile" in whole
 
 
 def test_what_makes_no_draws_is_called_so_and_why_comes_second():
@@ -84,7 +84,7 @@ def test_a_noise_level_that_hides_the_tiles_is_blamed(sigma, forgets):
     ("uncertainty", "ambiguity", "words"),
     [
         (0.01, 0.01, "clear"),
-        (0.2, 0.02, "undecided between yes and no"),
+        (0.2, 0.02, "undecided between 0 and 1"),
         (0.02, 0.2, "a clear half"),
         (np.nan, np.nan, "empty"),
     ],
@@ -92,4 +92,4 @@ def test_a_noise_level_that_hides_the_tiles_is_blamed(sigma, forgets):
 def test_doubt_has_two_kinds(uncertainty, ambiguity, words):
     assert tile_answer.in_words(uncertainty, ambiguity) == words
     whole = " ".join(told(run(uncertainty=[0.0, uncertainty], ambiguity=[0.0, ambiguity])))
-    assert ("Undecided between yes and no: tile 2." in whole) == words.startswith("undecided")
+    assert ("Undecided between 0 and 1: tile 2." in whole) == words.startswith("undecided")

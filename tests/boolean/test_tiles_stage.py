@@ -113,7 +113,7 @@ def test_curves_count_the_cells_that_are_seen_and_those_of_the_table_without_noi
 
 def test_what_is_no_table_or_has_no_factors_between_0_and_1_is_said(runner, data):
     restarts = RunSpec("random_restarts", rank=3, particles=3)
-    for dataset, words in ((laurberg("two"), "no table of yes and no"), (data, "between 0 and 1")):
+    for dataset, words in ((laurberg("two"), "not a binary matrix"), (data, "between 0 and 1")):
         found = runner.wait_analysis(runner.start(dataset, [restarts]), "tiles")
         assert words in tiles.STAGE.of(found).problem
 

@@ -26,7 +26,7 @@ POINTS = {
     "ridge": "two islands: on the best path found the error rises to 5.9%",
     "settled": "every chain looks settled by itself; together they have not settled: R̂ = 1.7",
     "doubt": "With 3,000 counts in a column, 90% of the resamples lie 1.6° to 3.5° from the best",
-    "yes_no": "No choice of yes and no explains a, b and c",
+    "yes_no": "No choice of 0 and 1 explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.
 SOON = 3.0

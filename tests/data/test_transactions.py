@@ -1,4 +1,4 @@
-"""Lists of items by number, as of the FIMI repository, become a table of yes and no."""
+"""Lists of items by number, as of the FIMI repository, become a binary matrix."""
 
 import numpy as np
 import pytest

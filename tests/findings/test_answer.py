@@ -249,8 +249,8 @@ def test_a_ridge_is_told_beside_what_has_converged(two):
     assert said.startswith("17 of 20 factorizations have converged")
     assert said.endswith(
         "3 of them lie on a ridge: less than 0.01 nats are left to gain there, yet components "
-        "turn by up to 7.2°."
+        "rotate by up to 7.2°."
     )
     assert len(of.convergence(comparison)) == 1
     members.loc[:2, "movement"] = comparison.resolution / 2
-    assert "; 3 stopped before that was certain." in say(of.convergence(ridged))
+    assert "; 3 stopped before this was certain." in say(of.convergence(ridged))

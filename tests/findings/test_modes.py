@@ -152,7 +152,7 @@ def _weighed(two, power_errors):
     [
         ({1.0: 0.1, 0.1: 0.1}, "still wins at likelihood power 0.1", "leave open"),
         ({1.0: 0.1, 0.1: 50.0}, "At likelihood power 0.1 errors and repeats leave open", "still"),
-        ({1.0: 50.0, 0.1: 0.1}, "does not tell which of 2 modes is the most probable", "still"),
+        ({1.0: 50.0, 0.1: 0.1}, "leave open which of 2 modes is the most probable", "still"),
     ],
 )
 @pytest.mark.parametrize("agree", [True, False])

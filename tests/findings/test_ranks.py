@@ -70,7 +70,7 @@ def test_of_ranks_with_like_evidence_the_fewest_stay_open():
     found = ranks.recommend(study(PEAK - np.array([0, 0, -160.5, 0, 0]), [5, 4, 1, 1, 2]))
     assert (found.rank, found.grade, found.alternatives) == (4, "open", (5,))
     assert "4 is the fewest whose evidence is the highest" in found.sentence
-    assert found.reason == "The evidence does not tell 4 from 5."
+    assert found.reason == "The evidence does not distinguish 4 from 5."
 
 
 def test_hidden_entries_that_say_nothing_leave_a_leaning():

@@ -69,12 +69,14 @@ def test_each_number_is_that_of_its_kind(seed):
     assert found.groups.tolist() == [0, 0, 0, 1, 1, 1]
     assert sentences(found) == [
         "s5: component 2 (sun) in mode 1 (share 90 %); component 1 in mode 2 (share 60 %); "
-        "100 % of the draws within mode 1 say component 2 (sun); 100 % of the resamples with "
-        "samples left out say component 2 (sun).",
+        "100 % of the draws within mode 1 assign it to component 2 (sun); 100 % of the resamples "
+        "with samples left out assign it to component 2 (sun).",
         "s1: component 1 in modes 1 and 2 (share at least 90 %); 100 % of the draws within mode 1 "
-        "say component 1; 75 % of the resamples with samples left out say component 1.",
+        "assign it to component 1; 75 % of the resamples with samples left out assign it "
+        "to component 1.",
         "s0: component 1 in modes 1 and 2 (share at least 90 %); 80 % of the draws within mode 1 "
-        "say component 1; 100 % of the resamples with samples left out say component 1.",
+        "assign it to component 1; 100 % of the resamples with samples left out assign it to "
+        "component 1.",
     ]
     table = found.table([f"s{n}" for n in range(N)], [], 2)
     assert table["same group in modes"].tolist() == [0.5, 1.0, 1.0]

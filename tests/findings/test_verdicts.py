@@ -93,7 +93,7 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     apart = Islands("", rows=(0, 3), families=(0, 1))
     assert verdicts.explanations(answer(islands=apart)).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
-    assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
+    assert near.grade == verdicts.UNCLEAR and "do not distinguish them" in near.said
 
 
 def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
@@ -104,7 +104,7 @@ def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
         found = verdicts.explanations(both)
         assert found.word == word
         assert ("70 %" in found.said) == (word == "clear")
-        assert ("no separate answers" in found.said) == (word == "one family")
+        assert ("not separate solutions" in found.said) == (word == "one family")
 
 
 def test_nothing_is_called_clear_before_masses_are_known():
@@ -125,7 +125,7 @@ def test_nothing_is_called_clear_before_masses_are_known():
         ),
         (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Restarts differ on 3 of 3."),
         (ALL, ALL, np.array([2, 27.0, 3]), verdicts.UNCLEAR, "Component 2 is not determined."),
-        (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws do not tell yet"),
+        (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws do not confirm it yet"),
         (np.array([1, 0.5, 1]), np.nan * ALL, np.nan * ALL, verdicts.UNCLEAR, "1 of 3"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Mistakes to plant in what is made for tables of yes and no."""
+"""Mistakes to plant in what is made for binary matrices."""
 
 from tests.mutants.mutant import Mutant
 

@@ -113,7 +113,7 @@ def test_runs_without_factors_between_0_and_1_are_told(server):
     run_ids = server.start(laurberg("two"), [RunSpec("random_restarts", rank=3, particles=3)])
     server.wait_analysis(run_ids, "tiles")
     app = page("boolean", runs=",".join(run_ids))
-    assert "is no table of yes and no" in words(app)
+    assert "is not a binary matrix" in words(app)
 
 
 @pytest.mark.parametrize("part", VIEWS)

@@ -32,7 +32,7 @@ def test_numbers_that_no_component_has_are_left_out(finished):
 
 def test_all_held_leaves_nothing_to_look_for(finished):
     app = page("components", runs=",".join(finished), lock="1,2,3")
-    assert not app.exception and "leave one at least" in words(app)
+    assert not app.exception and "leave at least one" in words(app)
 
 
 def test_what_remains_is_looked_for_once_and_told_in_words(finished):

@@ -101,7 +101,7 @@ def test_first_findings_are_there_while_other_runs_go_on(server, labelled):
     server.wait_analysis(run_ids[:1], "structure", "islands")
     app = page("overview", runs=",".join(run_ids))
     assert not app.exception
-    assert "Below is what those say that are done" in words(app)
+    assert "The results below are from the finished runs" in words(app)
     assert "converged restarts" in words(app)
     assert any("of 50,000 made" in bar.proto.text for bar in app.get("progress"))
     assert app.session_state["view_runs"] == run_ids

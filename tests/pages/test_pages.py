@@ -29,7 +29,7 @@ def test_an_empty_server_says_what_to_do_first(server, name):
         assert "There are no data yet" in words(app)
 
 
-NOTHING_OF_THESE = {"tree": "None of these runs is a tree", "boolean": "no table of yes and no"}
+NOTHING_OF_THESE = {"tree": "None of these runs is a tree", "boolean": "not a binary matrix"}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -228,7 +228,7 @@ def test_uploads_become_data_and_bad_ones_a_sentence(server):
     told = app.error[0].value.replace("\\", "")
     assert "Row 3, column 2" in told and "-4" in told and "Row 4, column 1" in told
     assert app.button(key="upload_read").disabled
-    assert "The file is not taken yet" in words(app)
+    assert "The file is not stored yet" in words(app)
     assert app.session_state["view_data"] == kept.hash
     read(app, "torn.npy", b"\x93NUMPY")
     assert "damaged NPY header" in app.error[0].value
@@ -363,7 +363,7 @@ def test_filling_a_table_of_yes_and_no_with_means_is_warned_of(server):
         holes[row, 4] = np.nan
         dataset_id = server.store.add_dataset(Dataset.from_array(holes, name=f"Holes in {row}"))
         app = page("data", data=dataset_id)
-        assert ("no binary matrix any more" in words(app)) == warned
+        assert ("no longer a binary matrix" in words(app)) == warned
 
 
 def test_entries_are_hidden_in_a_new_dataset(server, labelled):
@@ -411,7 +411,7 @@ def test_a_table_with_one_other_value_says_why_it_has_no_tiles(server):
     X[3, 4] = 2.0
     dataset_id = server.store.add_dataset(Dataset.from_array(X, name="nearly"))
     said = words(page("run", data=dataset_id))
-    assert "No tiles of yes and no: 1 cell is neither 0 nor 1, 2 for one" in said
+    assert "No binary tiles: 1 cell is neither 0 nor 1, 2 for one" in said
 
 
 def test_home_opens_a_finished_analysis_at_once(server):

@@ -45,7 +45,7 @@ def test_the_page_shows_unseen_errors_where_there_are_some(server, labelled, hel
     app = page("quality", runs=run_ids[0])
     assert not app.exception
     assert len(app.get("plotly_chart")) == 6
-    assert "Hold observations out" in words(app)
+    assert "Hold out observations" in words(app)
 
 
 @pytest.fixture

@@ -186,7 +186,7 @@ def test_a_study_whose_server_was_killed_says_that_it_goes_on(server, data):
     (work.folder / ranks.PARTS).mkdir(parents=True)
     (work.folder / ranks.PARTS / "rank-1").write_bytes(b"")
     app.run()
-    assert not app.exception and "What was made is kept" in words(app)
+    assert not app.exception and "Its results are stored" in words(app)
 
 
 def test_boxes_of_a_flow_have_the_numbers_of_its_table():

@@ -22,7 +22,7 @@ def test_the_lesson_opens_on_a_contradiction(server):
     app = page("lessons", lesson="yes_no")
     assert not app.exception
     shown = words(app)
-    assert "No choice of yes and no" in shown and "squared error of 1." in shown
+    assert "No choice of 0 and 1" in shown and "squared error of 1." in shown
     assert "x = 0.68, y = 0.68, z = 1.00: two numbers lie in between" in shown
     assert len(app.get("plotly_chart")) == 2
 
@@ -33,7 +33,7 @@ def test_the_lesson_opens_on_a_contradiction(server):
         ((1, 0, 0), "flat", False, "exactly: yes, yes, no for x, y and z"),
         ((1, 0, 0), "normal", False, "largest at x = 0.00, y = 0.00, z = 0.00"),
         ((1, 1, 1), "normal", False, "largest at x = 0.71, y = 0.71, z = 0.71: all three lie"),
-        ((0, 0, 0), "flat", False, "4 choices of yes and no explain a, b and c exactly"),
+        ((0, 0, 0), "flat", False, "4 choices of 0 and 1 explain a, b and c exactly"),
         ((1, 0, 0), "flat", True, "a poor fit of b and of c is rewarded"),
         ((1, 1, 0), "beta", False, "grows without bound at 0 and at 1"),
     ],

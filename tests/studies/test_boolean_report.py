@@ -1,4 +1,4 @@
-"""The printed tables and the figures of the study of tables of yes and no."""
+"""The printed tables and the figures of the study of binary matrices."""
 
 import base64
 import zlib

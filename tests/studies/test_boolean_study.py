@@ -1,4 +1,4 @@
-"""Tables of yes and no: the study at a size that a test can afford, and what it says of paper 4."""
+"""Binary matrices: the study at a size that a test can afford, and what it says of paper 4."""
 
 from dataclasses import replace
 

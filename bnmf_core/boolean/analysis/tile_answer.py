@@ -31,7 +31,7 @@ MOSTLY = 0.8
 LOUD = 0.5
 CLEAR_WORDS = "clear"
 MOSTLY_WORDS = "mostly clear"
-UNCERTAIN_WORDS = "undecided between yes and no"
+UNCERTAIN_WORDS = "undecided between 0 and 1"
 AMBIGUOUS_WORDS = "a clear half"
 
 

@@ -1,4 +1,4 @@
-"""Tiles of a table of yes and no: what chains and restarts say of each of them, and of every cell.
+"""Tiles of a binary matrix: what chains and restarts say of each of them, and of every cell.
 
 For each run one factorization to look at: of a sampler the mean over its most probable
 chain, as chains may hold other tiles than each other; of an explorer its best factorization.
@@ -34,7 +34,7 @@ from bnmf_core.store import files
 
 # Cells of a table that are told one by one.
 MOST_CELLS = 2**22
-# Of the entries above 0 at most so many are other values where a table is nearly one of yes and no.
+# Of the entries above 0 at most so many are other values where a matrix is nearly binary.
 FEW = 0.02
 # Entries of a factor may be so far above 1 by rounding.
 ROUNDING = 1e-9
@@ -118,7 +118,7 @@ def targets(dataset: Dataset) -> dict[str, np.ndarray]:
 def refusal(dataset: Dataset) -> str:
     """Why nothing is said of tiles of these data; "" where it is."""
     if not only_yes_and_no(stored(dataset.X)):
-        return f"{dataset.name!r} is no table of yes and no: tiles are looked for in 0 and 1."
+        return f"{dataset.name!r} is not a binary matrix: tiles need entries of 0 and 1."
     if dataset.D * dataset.N > MOST_CELLS:
         return (
             f"{dataset.name!r} has {dataset.D * dataset.N:,} cells; at most {MOST_CELLS:,} are "
@@ -128,7 +128,7 @@ def refusal(dataset: Dataset) -> str:
 
 
 def nearly(dataset: Dataset) -> str:
-    """Which few values keep a table from being one of yes and no; "" where many do, or none."""
+    """The few values that keep a matrix from being binary; "" where there are many, or none."""
     values = stored(dataset.X)
     others = values[(values != 0.0) & (values != 1.0)]
     if not 0 < others.size <= FEW * int(np.count_nonzero(values)):
@@ -143,8 +143,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     rows_of = {} if problem else _in_the_box(comparison)
     if not problem and not rows_of:
         problem = (
-            "None of these runs has factors between 0 and 1. Choose Tiles of yes and no on the "
-            "page Analyse."
+            "None of these runs has factors between 0 and 1. Choose Tiles of a binary matrix on "
+            "the page Analyse."
         )
     if problem:
         files.write_json(folder / "tiles.json", {"problem": problem})

@@ -1,4 +1,4 @@
-"""From degrees to yes and no: wrong cells at every threshold, and means against doubt."""
+"""Wrong cells at every threshold between 0 and 1, and means against doubt."""
 
 from collections.abc import Mapping, Sequence
 

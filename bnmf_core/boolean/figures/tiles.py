@@ -1,4 +1,4 @@
-"""Tiles of a table of yes and no: the table in their order, each of them, and cell by cell."""
+"""Tiles of a binary matrix: the table in their order, each of them, and cell by cell."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum

@@ -54,14 +54,15 @@ class Settings:
     start: str = setting(
         "box",
         "Start of a chain",
-        "“box”: where box Gibbs has come to. “restart”: a solved NMF. “prior”: a draw from the "
+        "“box”: the last state of Box Gibbs. “restart”: a solved NMF. “prior”: a draw from the "
         "prior. “known”: a known factorization. Entries above ½ count as 1.",
         choices=("box", "restart", "prior", "known"),
     )
     rise: bool = setting(
         False,
         "Warm up under a rising likelihood",
-        "In the warm-up the likelihood has a power that rises to 1, so that tiles can still move.",
+        "During the warm-up the likelihood is raised to a power that increases to 1, so that "
+        "tiles can still move.",
     )
     on: float = setting(
         0.5,
@@ -74,14 +75,14 @@ class Settings:
     false_positive: float | None = setting(
         None,
         "False ones p₊",
-        "Probability of a 1 where no tile is. Left open: inferred, below ½.",
+        "Probability of a 1 outside all tiles. Empty: inferred, below ½.",
         minimum=1e-9,
         maximum=0.5,
     )
     false_negative: float | None = setting(
         None,
         "False zeros p₋",
-        "Probability of a 0 where a tile is. Left open: inferred, below ½.",
+        "Probability of a 0 inside a tile. Empty: inferred, below ½.",
         minimum=1e-9,
         maximum=0.5,
     )

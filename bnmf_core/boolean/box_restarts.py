@@ -45,7 +45,7 @@ class Settings:
     max_iterations: int = setting(
         20_000,
         "Most sweeps",
-        "A factorization stops here at the latest, converged or not.",
+        "Maximum number of iterations of a factorization, converged or not.",
         minimum=10,
         maximum=1_000_000,
     )

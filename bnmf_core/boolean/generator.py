@@ -33,16 +33,16 @@ class Settings:
     density: float = setting(
         0.1,
         "Pattern density q",
-        "Share of the rows, and of the columns, that a tile takes beside those that are its own. "
-        "0.1 is as stated in paper 4; its tables of results imply 0.0065.",
+        "Share of the rows, and of the columns, that a tile covers in addition to its own. 0.1 is "
+        "as stated in paper 4; its tables of results imply 0.0065.",
         minimum=0.0,
         maximum=1.0,
     )
     ones: int | None = setting(
         None,
         "Pattern ones per tile",
-        "How many rows, and how many columns, a tile takes beside its own; left open, the density "
-        "says it.",
+        "Number of rows and of columns that a tile covers in addition to its own. Empty: from the "
+        "density.",
         minimum=0,
         maximum=8192,
         advanced=True,
@@ -64,7 +64,7 @@ class Settings:
     shuffle: bool = setting(
         False,
         "Shuffle rows and columns",
-        "Hides the order in which the tiles were laid; names keep the original numbers.",
+        "Shuffles rows and columns; names keep the original numbers.",
     )
 
 
@@ -189,7 +189,7 @@ def make(settings: Settings, rng: np.random.Generator) -> Dataset:
 GENERATOR = Generator(
     "boolean_tiles",
     "Tiles of a binary matrix",
-    "A table of 0 and 1 made of overlapping tiles that are known, some cells flipped.",
+    "A binary matrix of known overlapping tiles, with some cells flipped.",
     Settings,
     make,
 )

@@ -41,7 +41,7 @@ class Settings:
     warm_up: int = setting(
         1000,
         "Warm-up outputs",
-        "Outputs before the first that is kept; paper 4 discards none.",
+        "Outputs discarded before the first one stored; paper 4 discards none.",
         minimum=0,
         maximum=10_000_000,
     )
@@ -51,21 +51,21 @@ class Settings:
     batch: int | None = setting(
         None,
         "Batch size S",
-        "Cases drawn for each gradient, with replacement. Left open: as many as there are.",
+        "Observations drawn for each gradient, with replacement. Empty: as many as there are.",
         minimum=1,
         maximum=1_000_000,
     )
     noise_scale: str = setting(
         "published",
         "Step from the variance",
-        "“published”: of gradients over the whole cube. “at point”: of minibatches at the start, "
-        "which is what the theory asks for.",
+        "“published”: from gradients over the whole cube. “at point”: from minibatches at the "
+        "start, as the theory requires.",
         choices=("published", "at point"),
     )
     prior_weight: str = setting(
         "published",
         "Weight of the prior",
-        "“published”: the whole prior against a batch. “unbiased”: the part S/m of it.",
+        "“published”: the whole prior with each batch. “unbiased”: the share S/m of it.",
         choices=("published", "unbiased"),
     )
     calibration: int = setting(
@@ -79,9 +79,9 @@ class Settings:
     start: str = setting(
         "uniform",
         "Start of a chain",
-        "“uniform”: every entry between 0 and 1. “restart”: a solved NMF. “prior”: a draw from the "
+        "“uniform”: entries uniform on (0, 1). “restart”: a solved NMF. “prior”: a draw from the "
         "prior. “known”: a known factorization. “optimum”: the known one, with components dropped "
-        "or uniform ones added where the rank is another.",
+        "or uniform ones added if the rank differs.",
         choices=("uniform", "restart", "prior", "known", "optimum"),
     )
     histograms: bool = setting(
@@ -376,7 +376,7 @@ ALGORITHM = Algorithm(
     summary="Stochastic gradient ascent with averaging, as published for binary matrices. Fast, "
     "but its outputs are not exact draws: entries are clamped, and no step is rejected.",
     reference="Mandt, Hoffman & Blei 2017; paper 4, algorithms 3.1 and 3.2",
-    caveat="What IASG puts out are averages along a climb, no draws from the posterior: its steps "
-    "are not corrected, with published weights the prior weighs more than a batch asks, and early "
-    "outputs remember the start. That they agree does not make anything certain.",
+    caveat="IASG outputs are averages along an optimization path, not draws from the posterior. "
+    "Its steps are not corrected, the published weights overweight the prior in each batch, and "
+    "early outputs depend on the start. Agreement between outputs is no evidence of certainty.",
 )

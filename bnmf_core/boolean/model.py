@@ -46,15 +46,16 @@ class Settings:
     prior: str = setting(
         "flat",
         "Prior",
-        "Of every entry of A and W between 0 and 1. “flat” favours none; “normal” and “laplace” "
-        "favour small ones; “beta” is Beta(½, ½), which favours entries near 0 and near 1.",
+        "Prior of every entry of A and W between 0 and 1. “flat” is uniform; “normal” and "
+        "“laplace” favour small entries; “beta” is Beta(½, ½), which favours entries near 0 and "
+        "near 1.",
         choices=tuple(PRIORS),
     )
     sigma: float | None = setting(
         None,
         "Noise level σ",
-        "Standard deviation of the noise on one cell. Left open: inferred with the factors. 1 is "
-        "as published, and so much noise that the tiles are forgotten.",
+        "Standard deviation of the noise in each cell. Empty: inferred with the factors. 1 is as "
+        "published; so much noise hides the tiles.",
         minimum=1e-6,
     )
 

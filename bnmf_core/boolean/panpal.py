@@ -39,7 +39,7 @@ class Settings:
     ramp: int = setting(
         200,
         "Iterations of the ramp",
-        "λ rises from 0 over so many; 0: it is there from the beginning, as published.",
+        "Number of iterations over which λ rises from 0; 0: constant, as published.",
         minimum=0,
         maximum=100_000,
     )

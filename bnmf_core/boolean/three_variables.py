@@ -106,8 +106,8 @@ class ThreeVariables:
         """
         if not self.bounded:
             raise SettingsError(
-                "Under a prior Beta(½, ½) the density has no bound at 0 and 1, and so no maximum. "
-                "Choose another prior, or look at the means."
+                "Under a Beta(½, ½) prior the density is unbounded at 0 and 1, so it has no "
+                "maximum. Choose another prior, or use the means."
             )
         found = [
             optimize.minimize(

@@ -75,16 +75,16 @@ def add_commands(commands: Commands) -> None:
         "--kind",
         choices=KINDS,
         default="parts",
-        help="parts that add up, or tiles of a binary matrix, which need a --rank "
-        "(default: %(default)s)",
+        help="components that add up, or tiles of a binary matrix, which need a --rank (default: "
+        "%(default)s)",
     )
     command.add_argument(
         "--model",
         metavar="KEY",
-        help="of how data come about, as of a run (default: the one proposed for the data)",
+        help="noise model and priors (default: the one proposed for the data)",
     )
     command.add_argument(
-        "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
+        "--restarts", type=int, help="number of each kind (default: 60, fewer for large data)"
     )
     arguments.add_seed(command)
     arguments.add_holdout(command)
@@ -92,8 +92,8 @@ def add_commands(commands: Commands) -> None:
         "--catalogue",
         type=Path,
         metavar="FILE",
-        help="known components to compare with, as COSMIC's signatures: the first column names "
-        "features, each other column is an entry",
+        help="known components to compare with, such as COSMIC's signatures: the first column "
+        "names features, each other column is an entry",
     )
     command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
@@ -259,8 +259,8 @@ def _rank(
         raise SettingsError(f"--rank was {options.rank!r}; write a number, or auto.")
     if options.kind != "parts":
         raise SettingsError(
-            "The number of tiles cannot be chosen by the evidence of parts that add up; give one "
-            "as --rank R, and compare a few."
+            "The number of tiles cannot be chosen automatically; give one as --rank R, and compare "
+            "a few."
         )
     # The question of the page Rank, which shows the answer.
     tried = tuple(parsed(options.ranks, dataset))

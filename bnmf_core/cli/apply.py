@@ -27,7 +27,7 @@ def add_commands(commands: Commands) -> None:
         "--distance", default=next(iter(DISTANCES)), metavar="KEY", help=", ".join(DISTANCES)
     )
     command.add_argument(
-        "--threshold", type=float, help="most distance within a mode (default: suggested)"
+        "--threshold", type=float, help="largest distance within a mode (default: suggested)"
     )
     command.add_argument(
         "--without-missing",
@@ -42,7 +42,7 @@ def apply(options: argparse.Namespace, output: Output) -> None:
     store, distance = open_store(options.store), find_distance(options.distance)
     comparison = open_comparison(store, options.run_ids)
     if comparison.of_tiles:
-        raise SettingsError("These runs are of tiles; runs of parts can be applied.")
+        raise SettingsError("These runs are of tiles; only runs of components can be applied.")
     new = arguments.dataset(options, store, output)
     compute(comparison, ["structure"], output)
     modes = structure.modes_at(comparison, distance.key, options.threshold)

@@ -30,7 +30,7 @@ def add_data(command: argparse.ArgumentParser, words: str = "") -> None:
         "--data-seed",
         type=int,
         default=0,
-        help="seed of the generator and of what is hidden (default: 0)",
+        help="seed of the generator and of the mask (default: 0)",
     )
 
 
@@ -40,14 +40,14 @@ def add_blocks(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--blocks",
         action="store_true",
-        help="read the file or Zarr folder in blocks where it lies, with a sample in memory; of "
-        "how it is read only --observations may be said",
+        help="read the file or Zarr folder in blocks, with a sample in memory; of the reading "
+        "options, only --observations can be given",
     )
     group.add_argument(
         "--sample",
         type=int,
         metavar="N",
-        help=f"observations of it in memory, drawn by --data-seed (default: {SAMPLE:,})",
+        help=f"observations in memory, drawn by --data-seed (default: {SAMPLE:,})",
     )
 
 
@@ -63,7 +63,7 @@ def add_holdout(command: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="PART",
-        help="part of the observations that no run sees, 0 to 0.5",
+        help="share of the observations to hold out, 0 to 0.5",
     )
 
 

@@ -15,15 +15,15 @@ from bnmf_core.runs.foreign import bring as keep
 def add_commands(commands: Commands) -> None:
     """Add ``bring``."""
     command = commands.add("bring", "import factorizations of other programs as runs", bring)
-    arguments.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
+    arguments.add_data(command, "their data: a sample, a generator, a file, or an id")
     command.add_argument(
         "results",
         nargs="+",
-        help="files or folders: matrices A and W of any program; or draws, as NPZ or NetCDF with A "
-        "(chains, draws, D, R) and W (chains, draws, R, N), which keep their values and chains",
+        help="files or folders: matrices A and W of any program; or draws, as NPZ or NetCDF with "
+        "A (chains, draws, D, R) and W (chains, draws, R, N), whose values and chains are kept",
     )
     command.add_argument(
-        "--name", default="", help="of the runs (default: the program and the file)"
+        "--name", default="", help="label of the runs (default: the program and the file)"
     )
 
 

@@ -23,7 +23,7 @@ USUAL = ["random_restarts", "q_transform", "gibbs"]
 
 def add_commands(commands: Commands) -> None:
     """Add ``compare``."""
-    words = "run several algorithms on the same data, and put them on one scoreboard"
+    words = "run several algorithms on the same data and compare them on a scoreboard"
     command = commands.add("compare", words, compare, running.scheduling())
     arguments.add_data(command)
     running.add_runs(command)
@@ -31,10 +31,12 @@ def add_commands(commands: Commands) -> None:
         "--distance", default="max_angle", metavar="KEY", help=", ".join(DISTANCES)
     )
     command.add_argument(
-        "--threshold", type=float, help="between modes, in the distance's unit (default: suggested)"
+        "--threshold",
+        type=float,
+        help="threshold between modes, in the distance's unit (default: suggested)",
     )
     command.add_argument(
-        "--radius", type=float, help="of the balls that are counted (default: the threshold)"
+        "--radius", type=float, help="radius of the balls (default: the threshold)"
     )
 
 
@@ -102,6 +104,6 @@ def show(board: Board, output: Output) -> None:
             texts = [cells.get((key, group), "–") for group in names]
             rows.append([criterion.label, *texts, criterion.better, criterion.favours or "nobody"])
         output.table(["criterion", *names.values(), "better", "biased towards"], rows)
-        output.say("* the best of its row; of repetitions the median, and from least to most.")
+        output.say("* the best of its row; for repetitions the median, minimum and maximum.")
 
     output.result(document, print_it)

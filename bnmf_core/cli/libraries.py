@@ -17,7 +17,7 @@ USUAL = {field.name: field.default for field in fields(Recipe)}
 
 def add_commands(commands: Commands) -> None:
     """Add ``transforms``."""
-    words = "learn a library of transforms for Q-Transform, or bring one in for runs"
+    words = "learn a library of transforms for Q-Transform, or import one"
     command = commands.add("transforms", words, transforms)
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--output", type=Path, metavar="FILE", help="learn one and write it (.npz)")
@@ -26,7 +26,7 @@ def add_commands(commands: Commands) -> None:
     for option, words in (
         ("rank", "transfer rank"),
         ("size", "rows and columns of the small matrices"),
-        ("source-rank", "rank of their factors (default: the transfer rank)"),
+        ("source-rank", "rank of the small matrices (default: the transfer rank)"),
         ("restarts", "pairs of transforms from each small matrix"),
     ):
         default = USUAL[option.replace("-", "_")]
@@ -34,7 +34,7 @@ def add_commands(commands: Commands) -> None:
     command.add_argument("--noise", type=float, default=USUAL["noise"], help="on their products")
     command.add_argument("--sets", type=int, default=SETS_IN_PAPER, help="number of matrices")
     command.add_argument(
-        "--target", metavar="DATA", help="sample, generator, file or id, for processes that need it"
+        "--target", metavar="DATA", help="sample, generator, file or id, for sources that need it"
     )
 
 

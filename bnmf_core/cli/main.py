@@ -52,7 +52,7 @@ def parser() -> Parser:
     whole = Parser(
         prog="bnmf",
         description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
-        "here show up in the dashboard, and the other way round.",
+        "here appear in the dashboard, and vice versa.",
     )
     whole.add_argument("--version", action="version", version=f"bnmf {VERSION}")
     shared = argparse.ArgumentParser(add_help=False)
@@ -61,7 +61,7 @@ def parser() -> Parser:
         "--store",
         type=Path,
         metavar="FOLDER",
-        help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
+        help="folder of the store (default: BNMF_HOME, else ~/.local/share/bnmf)",
     )
     commands = Commands(whole, shared)
     for room in (

@@ -22,14 +22,14 @@ SETTLED = 1.0
 
 def add_commands(commands: Commands) -> None:
     """Add ``backup``, ``restore``, ``usage`` and ``forget``."""
-    words = "put everything that is kept, of all owners, into one file, also while the app works"
+    words = "back up everything of all owners into one file, also while the app runs"
     command = commands.add("backup", words, back_up)
     command.add_argument("file", type=Path, metavar="FILE", help="outside of what is backed up")
-    words = "put a backup into a folder that is empty or not there, verified"
+    words = "restore a backup into an empty or new folder, verified"
     command = commands.add("restore", words, restore)
     command.add_argument("file", type=Path, metavar="FILE")
-    commands.add("usage", "say how much each owner keeps, and of how much", usage)
-    words = "remove all that is an owner's: runs, data, names, links shown to others"
+    commands.add("usage", "show the disk space of each owner, and its limit", usage)
+    words = "remove everything of an owner: runs, data, names, shared links"
     command = commands.add("forget", words, forget)
     command.add_argument(
         "owner",

@@ -54,13 +54,13 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--model",
         metavar="KEY",
-        help="of how data come about, as of a run (default: the one proposed for the data)",
+        help="noise model and priors (default: the one proposed for the data)",
     )
     command.add_argument(
         "--noise",
         choices=NOISES,
-        help="of Gaussian models: free at each rank, or the same for all (default: free, or the "
-        "same where σ is given)",
+        help="σ of Gaussian models: free at each rank, or the same for all (default: free, or the "
+        "same if σ is given)",
     )
     command.add_argument("--sigma", type=float, help="their noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: by the mean of X)")
@@ -70,7 +70,7 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--evidence",
         action=argparse.BooleanOptionalAction,
-        help="compute the log evidence (default: where it takes less than a quarter of an hour)",
+        help="compute the log evidence (default: if it takes less than a quarter of an hour)",
     )
     arguments.add_seed(command)
     arguments.add_blocks(command)

@@ -35,7 +35,7 @@ SHOWN = {
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add how a file is to be read; what is left out is judged from the file."""
-    group = command.add_argument_group("how a file is read (left out: judged from the file)")
+    group = command.add_argument_group("how a file is read (default: inferred from the file)")
     group.add_argument("--observations", choices=AXES, help="where a file has them")
     group.add_argument("--format", choices=list(FORMATS), help="what kind of file it is")
     group.add_argument("--encoding", metavar="NAME", help="of a table: utf-8, cp1252, cp932, …")
@@ -52,34 +52,35 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--negative",
         choices=list(NEGATIVE),
-        help="negative entries, such as noise below a baseline: refused, set to 0, or not seen",
+        help="negative entries, such as noise below a baseline: refuse, set to 0, or mark as "
+        "missing",
     )
     group.add_argument(
         "--reading",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="what only this format has, as inspect lists it: sheet=…, matrix=…, weighting=…",
+        help="options of the format, as inspect lists them: sheet=…, matrix=…, weighting=…",
     )
     group.add_argument(
         "--join",
         action="append",
         default=[],
         metavar="[SIDE=]FILE",
-        help="names or labels of one SIDE, observations or features, by name or in their order",
+        help="names or labels of one SIDE, observations or features, joined by name or by order",
     )
     group.add_argument(
         "--image-shape",
         metavar="HEIGHTxWIDTH",
-        help="when features or observations are pixels: 50x50",
+        help="image shape, if features or observations are pixels: 50x50",
     )
     group.add_argument(
         "--pixel-order",
         choices=AXES,
-        help="how pixels follow each other: down columns (MATLAB) or along rows (NumPy)",
+        help="order of pixels: down columns (MATLAB) or along rows (NumPy)",
     )
     group.add_argument(
-        "--features-are", metavar="NOUN", help="what features are called: genes, species, …"
+        "--features-are", metavar="NOUN", help="noun for features: genes, species, …"
     )
 
 
@@ -140,7 +141,7 @@ def shape(text: str) -> tuple[int, int]:
 
 def add_commands(commands: Commands) -> None:
     """Add ``inspect``."""
-    words = "say how a file would be read, and why; nothing is run"
+    words = "show how a file would be read, and why, without running anything"
     command = commands.add("inspect", words, inspect)
     command.add_argument("file", help="a file")
     add_options(command)

@@ -41,7 +41,7 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--quick",
         action="store_true",
-        help="do not read factorizations and data to find damage",
+        help="do not check factorizations and data for damage",
     )
     words = "modes, distances, covering numbers and errors of runs of the same data and rank"
     command = commands.add("metrics", words, metrics)
@@ -52,23 +52,23 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--threshold",
         type=float,
-        help="most distance within a mode (default: suggested, as in the dashboard)",
+        help="largest distance within a mode (default: suggested, as in the dashboard)",
     )
     command.add_argument(
         "--radius",
         type=float,
         action="append",
         default=[],
-        help="radius of a covering number; give it again for more (default: the threshold)",
+        help="radius of a covering number; repeat for several (default: the threshold)",
     )
     command.add_argument(
         "--mass",
         action="store_true",
-        help="weigh the modes: the posterior mass of each, which takes seconds to minutes",
+        help="compute the posterior mass of each mode, which takes seconds to minutes",
     )
     words = (
-        "write a run's factorizations (npz, nc), the scores of each (csv), or the one that fits "
-        "best: in the layout of SigProfiler (signatures.txt, activities.txt) or cNMF (spectra.txt, "
+        "write a run's factorizations (npz, nc), the scores of each (csv), or the best-fitting "
+        "one: in the layout of SigProfiler (signatures.txt, activities.txt) or cNMF (spectra.txt, "
         "usages.txt), with the data (h5ad), or its strongest features (gmt)"
     )
     command = commands.add("export", words, export)

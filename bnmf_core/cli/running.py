@@ -34,13 +34,13 @@ LOOK_EVERY = 0.1
 def add_commands(commands: Commands) -> None:
     """Add ``run`` and ``resume``."""
     where = scheduling()
-    words = "make factorizations of a sample, generated data or a file"
+    words = "factorize a sample, generated data or a file"
     run = commands.add("run", words, start, where)
     arguments.add_data(run)
     arguments.add_blocks(run)
     add_runs(run)
     run.add_argument("--name", default="", help="what the runs are called")
-    words = "go on with a run that was cancelled, interrupted or failed"
+    words = "resume a run that was cancelled, interrupted or failed"
     again = commands.add("resume", words, resume, where)
     again.add_argument("run_id", metavar="RUN_ID")
 
@@ -52,13 +52,13 @@ def scheduling(of_runs: bool = True) -> argparse.ArgumentParser:
         "--scheduler",
         default=default_scheduler(),
         metavar="ADDRESS",
-        help="dask scheduler whose workers do the work (default: BNMF_SCHEDULER; none: here)",
+        help="dask scheduler whose workers run it (default: BNMF_SCHEDULER; none: this machine)",
     )
     if of_runs:
         where.add_argument(
             "--local-if-unreachable",
             action="store_true",
-            help="work on this machine when the scheduler does not answer",
+            help="run on this machine if the scheduler does not answer",
         )
     return where
 
@@ -81,14 +81,14 @@ def add_runs(command: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="runs of each that differ in the seed only (default: 1)",
+        help="repetitions of each with different seeds (default: 1)",
     )
     command.add_argument(
         "--seconds",
         type=float,
         default=0.0,
         help="budget of each run in seconds of processor time, the same for all; --particles is "
-        "then the most that each makes (default: none)",
+        "then the maximum of each (default: none)",
     )
     arguments.add_seed(command)
     arguments.add_holdout(command)
@@ -101,7 +101,7 @@ def add_runs(command: argparse.ArgumentParser) -> None:
         "--hide",
         type=float,
         metavar="PART",
-        help="part of the entries to hide from the runs, up to 0.9, to see how well they are told",
+        help="share of the entries to mask, up to 0.9, to measure how well they are predicted",
     )
 
 

@@ -32,22 +32,22 @@ def add_commands(commands: Commands) -> None:
     """Add ``report``, ``archive``, ``open`` and ``code``."""
     words = "write a report of runs: one HTML file that needs no network"
     _add_runs(commands.add("report", words, lambda o, output: _write(o, output, _report)))
-    words = "write runs with their data and results to a ZIP file that opens elsewhere"
+    words = "write runs with their data and results to a ZIP archive"
     _add_runs(commands.add("archive", words, lambda o, output: _write(o, output, archive.write)))
-    command = commands.add("open", "bring the runs of an archive into the store", open_file)
+    command = commands.add("open", "import the runs of an archive", open_file)
     command.add_argument("archive", type=Path, metavar="FILE")
     command.add_argument(
         "--salvage",
         action="store_true",
-        help="bring in what is whole of an archive that is damaged or of a newer version",
+        help="import the intact parts of an archive that is damaged or of a newer version",
     )
-    command = commands.add("code", "print the Python program that makes runs again", code)
+    command = commands.add("code", "print a Python program that repeats runs", code)
     command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
     command.add_argument(
         "--archive",
         default="archive.zip",
         metavar="FILE",
-        help="where the program finds the data, if they are no sample (default: archive.zip)",
+        help="path of the data for the program, unless they are a sample (default: archive.zip)",
     )
 
 
@@ -58,10 +58,12 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
         "--distance", default="max_angle", metavar="KEY", help=", ".join(DISTANCES)
     )
     command.add_argument(
-        "--threshold", type=float, help="most distance within a mode (default: suggested)"
+        "--threshold", type=float, help="largest distance within a mode (default: suggested)"
     )
     command.add_argument(
-        "--mass", action="store_true", help="weigh the modes first, which takes seconds to minutes"
+        "--mass",
+        action="store_true",
+        help="compute posterior masses first, which takes seconds to minutes",
     )
 
 
@@ -114,7 +116,7 @@ def code(options: argparse.Namespace, output: Output) -> None:
     store = open_store(options.store)
     records = sorted((store.run(one) for one in set(options.run_ids)), key=lambda run: run.created)
     if any(record.dataset != records[0].dataset for record in records):
-        raise RunError("These runs used different data; ask for the programs one by one.")
+        raise RunError("These runs used different data; request one program for each.")
     made: list[tuple[RunRecord, Particles | None]] = []
     for record in records:
         output.damaged(health.of_run(store, record))

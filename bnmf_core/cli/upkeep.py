@@ -11,11 +11,11 @@ from bnmf_core.store.lost import bring_back
 
 def add_commands(commands: Commands) -> None:
     """Add ``clean`` and ``recover``."""
-    words = "remove comparisons that nothing uses any more; datasets without runs if asked to"
+    words = "remove unused comparisons, and optionally datasets without runs"
     command = commands.add("clean", words, clean)
     command.add_argument("--datasets", action="store_true", help="also datasets without runs")
     command.add_argument("--dry-run", action="store_true", help="only list what would be removed")
-    words = "bring back runs that are on the disk and not in the list, which was lost or damaged"
+    words = "restore runs that are on disk but missing from the list"
     commands.add("recover", words, recover)
 
 

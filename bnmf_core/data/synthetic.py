@@ -301,7 +301,7 @@ class UniqueSettings(InfiniteSettings):
     a: float = setting(
         0.3,
         "a",
-        "The number the matrix is made of; below 0.5 the solution is unique.",
+        "Parameter of the matrix; below 0.5 the solution is unique.",
         minimum=0.0,
         maximum=0.49,
     )
@@ -314,7 +314,7 @@ class TwoSettings(InfiniteSettings):
     a: float = setting(
         0.5,
         "a",
-        "The number the matrix is made of: exactly two solutions at 0.5, a continuum above.",
+        "Parameter of the matrix: exactly two solutions at 0.5, a continuum above.",
         minimum=0.5,
         maximum=1.0,
     )
@@ -380,7 +380,7 @@ GENERATORS: Registry[Generator] = Registry(
         Generator(
             "low_rank",
             "Random matrix of low rank",
-            "A product of two random factors, with noise and zeros as you like.",
+            "A product of two random factors, with optional noise and zeros.",
             LowRankSettings,
             lambda settings, rng: low_rank(**vars(settings), rng=rng),
         ),

@@ -25,7 +25,7 @@ from bnmf_core.solvers.solution import (
 )
 
 FLAT = (
-    "Converged is meant of the {loss}: under this model all factorizations within the threshold "
+    "Convergence refers to the {loss}: under this model all factorizations within the threshold "
     "are equally likely."
 )
 AUTOMATIC, LIKELIHOOD, POSTERIOR = "automatic", "maximum likelihood", "maximum a posteriori"
@@ -43,8 +43,8 @@ def movement_setting() -> float:
     return setting(
         MOVEMENT,
         "Converged when it turns by at most",
-        "A factorization stops when it would turn by no more than this if it went on. Modes that "
-        "are closer together than this cannot be told apart.",
+        "A factorization stops when its remaining rotation is at most this. Modes closer together "
+        "than this cannot be distinguished.",
         minimum=1e-3,
         maximum=90,
         unit="°",
@@ -70,8 +70,8 @@ class SolverSettings:
     objective: str = setting(
         LIKELIHOOD,
         "What is made largest",
-        "“maximum likelihood”: how well AW fits X alone. “maximum a posteriori”: the posterior "
-        "density, so that the priors on A and W count as well; it is found by second_order.",
+        "“maximum likelihood”: the fit of AW to X alone. “maximum a posteriori”: the posterior "
+        "density, which includes the priors on A and W; it is maximized by second_order.",
         choices=(LIKELIHOOD, POSTERIOR),
         advanced=True,
     )
@@ -79,16 +79,16 @@ class SolverSettings:
         AUTOMATIC,
         "Solver",
         "automatic: hals for the squared error and coordinate_descent for the Kullback–Leibler "
-        "divergence, for which they are by far the fastest, second_order for everything else. "
-        "projected_gradient (Lin 2007) and multiplicative (Lee & Seung 2001) are the ones of the "
-        "papers, for the squared error as well.",
+        "divergence, for which they are by far the fastest, second_order otherwise. "
+        "projected_gradient (Lin 2007) and multiplicative (Lee & Seung 2001) are those of the "
+        "papers, also for the squared error.",
         choices=(AUTOMATIC, *SOLVERS),
         advanced=True,
     )
     max_iterations: int = setting(
         20_000,
         "Maximum iterations",
-        "A factorization stops here at the latest, converged or not.",
+        "Maximum number of iterations of a factorization, converged or not.",
         minimum=10,
         maximum=100_000,
     )
@@ -96,8 +96,7 @@ class SolverSettings:
     kkt: float = setting(
         KKT,
         "Converged at KKT residual",
-        "It stops no sooner than when its entries are, all together, so near to where each would "
-        "go by itself; 0.001 is a thousandth of the factorization.",
+        "Largest KKT residual, relative to the size of the factorization, at which it may stop.",
         minimum=1e-8,
         maximum=1,
         advanced=True,
@@ -105,8 +104,8 @@ class SolverSettings:
     tolerance: float | None = setting(
         None,
         "Stop at a drop in error instead",
-        "As published: a factorization stops when five iterations lower its squared error by less "
-        "than this part of it, however far it still has to go. Left open: when it has converged.",
+        "Stopping rule as published: five iterations lower the squared error by less than this "
+        "share, even if the factorization has not converged. Empty: stop at convergence.",
         minimum=0,
         maximum=0.1,
         advanced=True,
@@ -114,8 +113,8 @@ class SolverSettings:
     good_enough: float = setting(
         0.0,
         "Good enough at a fit of",
-        "A factorization also stops once its measure of fit, of Gaussian noise the relative error "
-        "‖X − AW‖/‖X‖, is at most this; 0 for never.",
+        "A factorization also stops once its measure of fit (for Gaussian noise the relative "
+        "error ‖X − AW‖/‖X‖) is at most this; 0 for never.",
         minimum=0,
         maximum=1,
         advanced=True,

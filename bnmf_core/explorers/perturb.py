@@ -40,22 +40,21 @@ class PerturbSettings:
     max_iterations: int = setting(
         100,
         "Most updates",
-        "A factorization takes at most this many multiplicative updates of its noisy matrix.",
+        "Maximum number of multiplicative updates of each factorization.",
         minimum=1,
         maximum=100_000,
     )
     tolerance: float = setting(
         1e-4,
         "Stopping tolerance",
-        "A factorization stops when ten updates lower its squared error by less than this part "
-        "of it.",
+        "A factorization stops when ten updates lower its squared error by less than this share.",
         minimum=0,
         maximum=0.1,
     )
     block: int = setting(
         200,
         "Factorizations per block",
-        "How many are handed over together; the result does not depend on it.",
+        "Number of factorizations per batch; the result does not depend on it.",
         minimum=1,
         maximum=10_000,
         advanced=True,

@@ -29,18 +29,19 @@ class TransferSettings:
     transfer_rank: int = setting(
         3,
         "Transfer rank",
-        "How many singular directions the transforms act on (R_T = R_SVD in the paper). A run of "
-        "no higher rank has the same starts whatever its seed: the transforms are always the same.",
+        "Number of singular vectors that the transforms act on (R_T = R_SVD in the paper). A run "
+        "of at most this rank has the same starts for every seed, because the transforms are "
+        "always the same.",
         minimum=1,
         maximum=10,
     )
     process: str = setting(
         "gaussian",
         "Source of the transforms",
-        "What the transforms are learned on: products of small random factors (gaussian, uniform, "
+        "Source of the transforms: products of small random factors (gaussian, uniform, "
         "dirichlet), small random matrices (uniform_data), or parts of these data (sub_sample, "
-        "column_projection). The first three gave the best starts in the paper. That the last is "
-        "worse depends on when its solver stops and on how the projection is read.",
+        "column_projection). The first three gave the best starts in the paper. The result for "
+        "the last depends on its stopping rule and on how the projection is read.",
         choices=tuple(PROCESSES),
     )
     source_size: int = setting(
@@ -54,8 +55,7 @@ class TransferSettings:
     source_rank: int | None = setting(
         None,
         "Source rank",
-        "Rank of the factors that the small matrices are products of. Left open: the transfer "
-        "rank.",
+        "Rank of the small matrices. Empty: the transfer rank.",
         minimum=1,
         maximum=200,
         advanced=True,
@@ -80,15 +80,15 @@ class TransferSettings:
     library: str | None = setting(
         None,
         "Library of transforms",
-        "Key of a library that was brought in on the Starts page, 16 digits and letters; it takes "
-        "the place of what is set above. Left empty: transforms are learned as set above.",
+        "Key of a library that was imported on the Starts page, 16 digits and letters; it "
+        "replaces the settings above. Empty: transforms are learned with the settings above.",
         pattern="[0-9a-f]{16}",
         advanced=True,
     )
     padding: float = setting(
         0.01,
         "Size of the padding",
-        "Components beyond the transfer rank start with random entries of at most this part of "
+        "Components beyond the transfer rank start with random entries of at most this share of "
         "√(mean(X)/R), so that they hardly change the product.",
         minimum=1e-8,
         maximum=1,

@@ -18,8 +18,8 @@ class Settings(from_starts.SolverSettings):
     start: str = setting(
         "scaled",
         "Start of a factorization",
-        "“scaled”: |N(0, 1)| entries at the data's own scale. “uniform”: entries uniform on "
-        "(0, 1), whatever the scale of the data, as is common practice.",
+        "“scaled”: |N(0, 1)| entries at the scale of the data. “uniform”: entries uniform on (0, "
+        "1), whatever the scale of the data, as is common practice.",
         choices=("scaled", "uniform"),
         advanced=True,
     )

@@ -17,7 +17,7 @@ class Settings(perturb.PerturbSettings):
     solution: int = setting(
         1,
         "Known factorization",
-        "The number of the known factorization that every particle starts at.",
+        "Index of the known factorization from which every particle starts.",
         minimum=1,
         maximum=1000,
     )

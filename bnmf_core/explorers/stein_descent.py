@@ -47,31 +47,31 @@ class DescentSettings:
     solver_iterations: int = setting(
         50,
         "Solver iterations before",
-        "Iterations of the solver that improve a start before the particles move; 0 for none. "
-        "Slopes alone rarely reach a good factorization from a poor start.",
+        "Solver iterations before the particles move; 0 for none. Gradients alone rarely reach a "
+        "good factorization from a poor start.",
         minimum=0,
         maximum=1000,
     )
     rule: str = setting(
         "adam",
         "Step size rule",
-        "How a coordinate's step follows from its slopes so far. adam (Kingma & Ba 2015) forgets "
-        "old slopes; adagrad (Duchi et al. 2011) does not, so that its steps become smaller.",
+        "Rule for the step of a coordinate from its gradients. adam (Kingma & Ba 2015) forgets "
+        "old gradients; adagrad (Duchi et al. 2011) does not, so its steps become smaller.",
         choices=("adam", "adagrad"),
     )
     step_size: float = setting(
         0.05,
         "First step",
-        "About how far a coordinate moves in the first iteration; a coordinate is the logarithm "
-        "of an entry, so 0.05 is five per cent of it.",
+        "Approximate step of a coordinate in the first iteration. A coordinate is the logarithm "
+        "of an entry, so 0.05 changes the entry by five per cent.",
         minimum=1e-8,
         maximum=1,
     )
     last_step: float = setting(
         0.01,
         "Last step",
-        "adam's step size falls evenly (in its logarithm) to this part of the first one, so that "
-        "the particles come to rest; adagrad's falls by itself.",
+        "adam's step size decays geometrically to this share of the first one, so that the "
+        "particles converge; adagrad's decays by itself.",
         minimum=1e-6,
         maximum=1,
         advanced=True,
@@ -79,8 +79,8 @@ class DescentSettings:
     length_A: float | None = setting(
         None,
         "Length scale of A",
-        "Distance, in the coordinates, at which two bases begin to count as different. Left open: "
-        "the median distance between particles.",
+        "Length scale of the kernel on A, in the coordinates. Empty: the median distance between "
+        "particles.",
         minimum=1e-12,
         advanced=True,
     )
@@ -94,9 +94,9 @@ class DescentSettings:
     coordinates: str = setting(
         "interior",
         "Particles move in",
-        "“interior”: logarithms, without walls. “ambient”: A and W as they are, projected back "
-        "after every step, as published (with 2,000 iterations); a step is then a part of a "
-        "typical entry of a factor, and open length scales are 0.01 for A and 1000 for W.",
+        "“interior”: logarithms, without boundaries. “ambient”: A and W themselves, projected "
+        "back after every step, as published (with 2,000 iterations). A step is then a share of a "
+        "typical entry, and empty length scales are 0.01 for A and 1000 for W.",
         choices=("interior", "ambient"),
         advanced=True,
     )
@@ -111,7 +111,7 @@ class DescentSettings:
     together: int = setting(
         100,
         "Particles that see each other",
-        "A run of more particles is cut into independent groups of at most this many.",
+        "Runs with more particles are divided into independent groups of at most this many.",
         minimum=1,
         maximum=1000,
         advanced=True,
@@ -130,7 +130,7 @@ class StartSettings(DescentSettings):
     start: str = setting(
         "restart",
         "Start of a particle",
-        "“restart”: a random start, briefly solved. “prior”: a draw from the prior, as it is.",
+        "“restart”: a random start, briefly solved. “prior”: a draw from the prior.",
         choices=("restart", "prior"),
     )
 

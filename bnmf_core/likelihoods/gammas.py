@@ -19,9 +19,9 @@ class Gammas:
     rate: float | None = setting(
         None,
         "Prior rate of W",
-        "Rate of the gamma prior on every entry of W. Left open: shape × R / (D × mean of X), at "
-        "which AW has the mean of X. Entries of A have the rate shape × D, so that a column of A "
-        "sums to about one.",
+        "Rate of the gamma prior on every entry of W. Empty: shape × R / (D × mean of X), at "
+        "which AW has the mean of X. Entries of A have the rate shape × D, so a column of A sums "
+        "to about one.",
         minimum=0,
     )
     shape_A: float = setting(

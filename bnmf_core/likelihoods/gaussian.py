@@ -24,8 +24,9 @@ class Noise:
     sigma: float | None = setting(
         None,
         "Noise level σ",
-        "Standard deviation of the noise on one entry of X, in X's unit. Left open: from the "
-        "squared error of the best of three NMFs, over entries less numbers fitted to them.",
+        "Standard deviation of the noise in each entry of X, in the unit of X. Empty: from the "
+        "squared error of the best of three NMFs, over the number of entries less the number of "
+        "fitted parameters.",
         minimum=1e-12,
     )
 

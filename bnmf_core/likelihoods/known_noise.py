@@ -22,14 +22,12 @@ from bnmf_core.numerics.matrix import stored
 class Sizes:
     """How large the noise of an entry is."""
 
-    fraction: float = setting(
-        0.1, "Error fraction b", "The part of its own value that an entry may be off.", minimum=0
-    )
+    fraction: float = setting(0.1, "Error fraction b", "Relative error of an entry.", minimum=0)
     floor: float | None = setting(
         None,
         "Error of small entries a",
-        "What an entry near 0 may be off, in X's unit, such as half a detection limit. Left open: "
-        "what the median of the entries above 0 is off.",
+        "Error of an entry near 0, in the unit of X, such as half a detection limit. Empty: the "
+        "relative error times the median of the entries above 0.",
         minimum=1e-12,
     )
 

@@ -40,14 +40,14 @@ class Settings(gammas.Gammas):
     dispersion: float | None = setting(
         None,
         "Dispersion k",
-        "A count with the mean y has the variance y + y²/k. Left open: that of a reference fit.",
+        "A count with the mean y has the variance y + y²/k. Empty: that of a reference fit.",
         minimum=1e-6,
     )
     spread: float = setting(
         1.0,
         "Uncertainty of log k",
-        "Standard deviation of log k around its prior median, the dispersion above; 0: it is "
-        "known. Otherwise it is drawn by samplers.",
+        "Prior standard deviation of log k around the dispersion above; 0: k is fixed. Otherwise "
+        "samplers draw it.",
         minimum=0,
         maximum=10,
         advanced=True,

@@ -23,8 +23,8 @@ class Rate:
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of A and W. Left open: √(R / mean of X), at "
-        "which AW has the mean of X; 1 is as published, and fits data whose entries are about R.",
+        "Rate of the exponential prior on every entry of A and W. Empty: √(R / mean of X), at "
+        "which AW has the mean of X; 1 is as published, and suits data whose entries are about R.",
         minimum=0,
     )
 
@@ -36,8 +36,8 @@ class RateOfWeights:
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of W. Left open: R / (D × mean of X), at "
-        "which AW has the mean of X; 1 is as published, and on large entries favours AW near 0.",
+        "Rate of the exponential prior on every entry of W. Empty: R / (D × mean of X), at which "
+        "AW has the mean of X; 1 is as published, and on large entries favours AW near 0.",
         minimum=0,
     )
 

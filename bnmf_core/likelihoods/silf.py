@@ -53,15 +53,15 @@ class Tolerance:
     objective: str = setting(
         SQUARED_ERROR.key,
         "Objective f",
-        "What a factorization is judged by: squared Frobenius error, generalised Kullback–Leibler "
-        "divergence or Itakura–Saito divergence of X from AW.",
+        "Objective f: squared Frobenius error, generalised Kullback–Leibler divergence or "
+        "Itakura–Saito divergence of X from AW.",
         choices=tuple(OBJECTIVES),
     )
     epsilon: float | None = setting(
         None,
         "Threshold ε",
-        "Factorizations with f well below ε are all equally good. Left open: 1.2 times the "
-        "largest f of 50 NMFs from random starts.",
+        "Factorizations with f well below ε are all equally likely. Empty: 1.2 times the largest "
+        "f of 50 NMFs from random starts.",
         minimum=1e-200,
     )
     beta: float = setting(

@@ -33,14 +33,14 @@ class Tolerance:
     epsilon: float | None = setting(
         None,
         "Threshold ε",
-        "No entry of AW may lie further than this from that of X, in X's unit. Left open: the "
-        "largest deviation of any entry over ten reference NMFs.",
+        "Largest deviation of an entry of AW from X, in the unit of X. Empty: the largest "
+        "deviation of any entry over ten reference NMFs.",
         minimum=1e-200,
     )
     times: float = setting(
         1.0,
         "Times",
-        "What an open ε is multiplied by; the paper also tries 2 and 8.",
+        "Factor of an empty ε; the paper also tries 2 and 8.",
         minimum=0.01,
         maximum=1000,
         advanced=True,

@@ -28,9 +28,9 @@ from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 # deviation at random: equal components have no slope apart.
 NUDGE = 1e-3
 COLLAPSED = (
-    "NVI stopped after {} iterations: from there on a component would lose all of A W, and with "
-    "A W = 0 the bound grows with the variance without end. The factorizations are those before "
-    "that. A smaller σ helps: with so much noise the data hardly tell how large A and W are."
+    "NVI stopped after {} iterations: after that, a component would lose all of A W, and with A W "
+    "= 0 the bound grows without limit. The factorizations are those before that point. A smaller "
+    "σ helps: with so much noise the data hardly determine the size of A and W."
 )
 
 
@@ -48,8 +48,8 @@ class Settings:
     restarts: int = setting(
         5,
         "Restarts for each component",
-        "So many random starts are solved for each component; the most probable of all are where "
-        "the components start.",
+        "Random starts solved for each component; the components start at the most probable of "
+        "all.",
         minimum=1,
         maximum=1000,
         advanced=True,
@@ -57,7 +57,7 @@ class Settings:
     solver_iterations: int = setting(
         300,
         "Solver iterations before",
-        "A start is solved by at most this many iterations of hals.",
+        "Maximum number of hals iterations of a start.",
         minimum=1,
         maximum=100_000,
         advanced=True,
@@ -65,8 +65,7 @@ class Settings:
     polish: int = setting(
         10_000,
         "Maximum iterations of polishing",
-        "Where a component starts, the solver goes on until the factorization has converged, for "
-        "at most this many iterations.",
+        "Maximum number of further iterations, until convergence, at the start of a component.",
         minimum=1,
         maximum=100_000,
         advanced=True,
@@ -74,7 +73,8 @@ class Settings:
     per_step: int = setting(
         25,
         "Iterations at a time",
-        "After so many the run can be cancelled, and what L-BFGS remembers is forgotten.",
+        "Iterations between points at which the run can be cancelled and the memory of L-BFGS is "
+        "reset.",
         minimum=1,
         maximum=10_000,
         advanced=True,
@@ -82,7 +82,7 @@ class Settings:
     step: float = setting(
         0.05,
         "Step under the uniform likelihood",
-        "Part of a component's standard deviation, in every dimension, that it moves at a time.",
+        "Step of a component as a share of its standard deviation in every dimension.",
         minimum=1e-6,
         maximum=10,
         advanced=True,
@@ -90,7 +90,7 @@ class Settings:
     together: int = setting(
         10,
         "Components of a mixture",
-        "A run of more factorizations is cut into mixtures of at most this many.",
+        "Runs with more factorizations are divided into mixtures of at most this many.",
         minimum=1,
         maximum=100,
     )

@@ -38,16 +38,16 @@ class OnlineSettings:
     tolerance: float = setting(
         1e-4,
         "Smallest gain",
-        "A component joins when it raises the bound by this much, in nats, and leaves when that "
-        "costs less. The paper's “10e-4” can be read as 1e-3 or as 1e-4.",
+        "Gain of the bound, in nats, at which a component joins; it leaves if that costs less. "
+        "The paper's “10e-4” can be read as 1e-3 or as 1e-4.",
         minimum=1e-12,
         maximum=1e6,
     )
     rescale: bool = setting(
         True,
         "Best scale",
-        "Make the columns of A equally long, as long as makes the posterior flattest around the "
-        "factorization. No product AW changes.",
+        "Scale the columns of A to equal length, at which the posterior is flattest around the "
+        "factorization. The product AW does not change.",
     )
 
 

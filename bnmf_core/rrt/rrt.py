@@ -75,43 +75,43 @@ class Settings(OnlineSettings):
     way: str = setting(
         "by the model",
         "Look for",
-        "“quality”: ever more probable factorizations. “diversity”: possible ones far from those "
-        "that are known. By the model: quality, but diversity for the uniform likelihood.",
+        "“quality”: increasingly probable factorizations. “diversity”: feasible ones far from the "
+        "known ones. Empty: quality, but diversity for the uniform likelihood.",
         choices=("by the model", QUALITY, DIVERSITY),
     )
     start: str = setting(
         "restarts",
         "Start of the tree",
         "“restarts”: solved NMFs from random starts. “known”: one of the dataset's known exact "
-        "factorizations alone; the one that a sampler's first chain of the same seed starts at.",
+        "factorizations, the same as that of a sampler's first chain with the same seed.",
         choices=("restarts", "known"),
     )
     starts: int | None = setting(
         None,
         "Starts",
-        "Restarts that the tree begins from. Left open: 50 for quality, 10 for diversity.",
+        "Restarts from which the tree starts. Empty: 50 for quality, 10 for diversity.",
         minimum=1,
         maximum=1000,
     )
     temporary: int | None = setting(
         None,
         "Temporary nodes",
-        "Nodes of the tree until it is full. Left open: 100 for quality, the starts included; 90 "
-        "for diversity, beside the base nodes.",
+        "Maximum number of nodes. Empty: 100 for quality, including the starts; 90 for diversity, "
+        "in addition to the base nodes.",
         minimum=1,
         maximum=10_000,
     )
     step: float = setting(
         0.01,
         "First step s₀",
-        "How far the first step of an attempt goes; every column of Q has length 1.",
+        "Length of the first step of an attempt; every column of Q has length 1.",
         minimum=1e-8,
         maximum=2,
     )
     step_growth: float = setting(
         0.1,
         "Growth of steps",
-        "Every further step of an attempt is longer by this part.",
+        "Relative growth of the step length within an attempt.",
         minimum=0,
         maximum=10,
         advanced=True,
@@ -127,8 +127,9 @@ class Settings(OnlineSettings):
     allowance: float = setting(
         0.0,
         "Allowance",
-        "In nats. What is so much less probable than the poorest start is feasible, too; 0 is the "
-        "paper's. Draws of a posterior in d dimensions lie about d/2 below its best point.",
+        "Allowance in nats: factorizations that are at most this much less probable than the "
+        "poorest start are feasible, too; 0 is the paper's. Draws of a posterior in d dimensions "
+        "lie about d/2 below its best point.",
         minimum=0,
         maximum=1e9,
         advanced=True,
@@ -136,7 +137,7 @@ class Settings(OnlineSettings):
     angle: float = setting(
         0.01,
         "Least angle",
-        "In degrees; for diversity, a node has to lie so far from every other at first.",
+        "In degrees; for diversity, the initial smallest distance between nodes.",
         minimum=0,
         maximum=90,
     )
@@ -151,7 +152,7 @@ class Settings(OnlineSettings):
     attempts: int = setting(
         10_000,
         "Failed attempts",
-        "The tree has stopped growing when so many attempts in a row have failed.",
+        "Number of consecutive failed attempts after which the tree stops.",
         minimum=1,
         maximum=10_000_000,
     )
@@ -173,8 +174,8 @@ class Settings(OnlineSettings):
     polish: int = setting(
         100,
         "Iterations on the bound",
-        "For quality, the best start is also optimised under the variational bound by so many "
-        "iterations; 0 for none.",
+        "For quality, iterations of optimising the best start under the variational bound; 0 for "
+        "none.",
         minimum=0,
         maximum=10_000,
         advanced=True,

@@ -32,8 +32,8 @@ def longest_setting() -> int:
     return setting(
         0,
         "Longest adaptive warm-up",
-        "The warm-up ends when the chains are stationary, or after so many sweeps, and the "
-        "thinning follows the measured autocorrelation time. 0: warm-up and thinning as above.",
+        "Maximum number of warm-up sweeps; the warm-up ends when the chains are stationary, and "
+        "the thinning follows the measured autocorrelation time. 0: warm-up and thinning as above.",
         minimum=0,
         maximum=10_000_000,
     )

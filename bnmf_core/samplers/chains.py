@@ -23,7 +23,7 @@ def chains_setting(default: int) -> int:
     return setting(
         default,
         "Chains",
-        "Independent chains; the draws are shared out among them.",
+        "Number of independent chains; the draws are divided among them.",
         minimum=1,
         maximum=64,
     )
@@ -34,7 +34,7 @@ def warm_up_setting(default: int) -> int:
     return setting(
         default,
         "Warm-up sweeps",
-        "Sweeps thrown away before the first draw is kept.",
+        "Sweeps discarded before the first stored draw.",
         minimum=0,
         maximum=1_000_000,
     )

@@ -43,8 +43,8 @@ class Settings:
     warm_up: int = setting(
         200,
         "Warm-up trajectories",
-        "Trajectories thrown away before the first draw is kept; the step size is adapted "
-        "during them.",
+        "Trajectories discarded before the first stored draw; the step size is adapted during "
+        "them.",
         minimum=0,
         maximum=1_000_000,
     )
@@ -54,7 +54,7 @@ class Settings:
     target_acceptance: float = setting(
         0.8,
         "Target acceptance",
-        "The step size is adapted until trajectories are accepted with this probability.",
+        "Target acceptance probability for the adaptation of the step size.",
         minimum=0.1,
         maximum=0.99,
         advanced=True,

@@ -47,7 +47,7 @@ class Settings:
     warm_up: int = setting(
         2000,
         "Warm-up steps",
-        "Steps made before the first output is kept; the step size is adapted during them.",
+        "Steps discarded before the first stored output; the step size is adapted during them.",
         minimum=0,
         maximum=10_000_000,
     )
@@ -57,15 +57,15 @@ class Settings:
     step_size: float | None = setting(
         None,
         "Step size ε",
-        "Smaller steps are less biased and slower. Left open: adapted during the warm-up.",
+        "Smaller steps are less biased and slower. Empty: adapted during the warm-up.",
         minimum=1e-12,
         maximum=100,
     )
     target_acceptance: float = setting(
         0.95,
         "Target acceptance",
-        "The step size is adapted until a Metropolis step would accept with this probability; "
-        "nearer to 1 is less biased.",
+        "Target acceptance probability of a hypothetical Metropolis step; values nearer to 1 are "
+        "less biased.",
         minimum=0.1,
         maximum=0.999,
         advanced=True,
@@ -135,6 +135,6 @@ ALGORITHM = Algorithm(
     "bias shrinks with the step size: a baseline.",
     reference="Roberts & Tweedie 1996; paper 4, definition 2.3.9",
     caveat="Langevin outputs are not draws from the posterior: no step is rejected, so chains "
-    "settle in a distribution that differs from it by an amount of the order of the squared step "
-    "size. Chains that agree with each other share this bias.",
+    "converge to a distribution with a bias of the order of the squared step size. Chains that "
+    "agree share this bias.",
 )

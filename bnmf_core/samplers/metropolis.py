@@ -33,7 +33,7 @@ class Settings:
     warm_up: int = setting(
         5000,
         "Warm-up proposals",
-        "Proposals made before the first draw is kept; the step size is adapted during them.",
+        "Proposals discarded before the first stored draw; the step size is adapted during them.",
         minimum=0,
         maximum=10_000_000,
     )
@@ -43,7 +43,7 @@ class Settings:
     target_acceptance: float = setting(
         0.234,
         "Target acceptance",
-        "The step size is adapted until proposals are accepted with this probability.",
+        "Target acceptance probability for the adaptation of the step size.",
         minimum=0.01,
         maximum=0.99,
         advanced=True,

@@ -52,8 +52,8 @@ class Settings:
     start: str = setting(
         "restart",
         "Modes",
-        "“restart”: those that solved NMFs from random starts fall into. “known”: the dataset's "
-        "known exact factorizations.",
+        "“restart”: the modes of solved NMFs from random starts. “known”: the dataset's known "
+        "exact factorizations.",
         choices=("restart", "known"),
     )
     restarts: int = setting(
@@ -62,7 +62,7 @@ class Settings:
     threshold: float = setting(
         15.0,
         "Modes are further apart than",
-        "Largest angle between matched components of A below which two restarts are one mode.",
+        "Largest angle between matched components of A at which two restarts are one mode.",
         minimum=0.1,
         maximum=90.0,
         unit="°",
@@ -70,7 +70,7 @@ class Settings:
     pilot: int = setting(
         300,
         "Pilot sweeps",
-        "Gibbs sweeps from each mode that its proposal is fitted to; a third is thrown away.",
+        "Gibbs sweeps from each mode to fit its proposal; a third is discarded.",
         minimum=30,
         maximum=100_000,
         advanced=True,
@@ -86,7 +86,7 @@ class Settings:
     bridge: int = setting(
         256,
         "Steps of an annealed jump",
-        "More are accepted more often and cost as much more.",
+        "More steps are accepted more often, at a proportional cost.",
         minimum=1,
         maximum=10_000,
         advanced=True,
@@ -94,7 +94,7 @@ class Settings:
     warm_up: int = setting(
         50,
         "Warm-up jumps",
-        "Jumps, with the sweeps between them, before the first draw is kept.",
+        "Jumps, with the sweeps between them, before the first stored draw.",
         minimum=0,
         maximum=1_000_000,
     )

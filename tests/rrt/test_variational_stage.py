@@ -115,7 +115,7 @@ def test_weights_of_members_are_those_of_the_best_mixture(four):
 def test_a_model_without_curvature_is_told_and_has_no_mixture(four):
     (told,) = stage.STAGE.of(four).without.items()
     assert told[0] == four.runs[3].id
-    assert "columns of A sum to 1" in told[1] and "Posterior page" in told[1]
+    assert "columns of A sum to 1" in told[1] and "Fit and weights" in told[1]
 
 
 def test_the_bounds_of_nvi_are_those_that_it_reported(four):

@@ -231,7 +231,9 @@ def _why_none(particles: Particles) -> str:
         in_A = model.support_A is not Support.POSITIVE
         where = model.support_A.of("A") if in_A else model.support_W.of("W")
         why = f"{where}, where no Gaussian over all entries fits"
-    return f"{model.label}: {why}. The Posterior page weighs its factorizations in another way."
+    return (
+        f"{model.label}: {why}. The page Fit and weights weighs its factorizations in another way."
+    )
 
 
 def _fixed_variances(candidates: list[Candidates], kinds: list[Kind]) -> dict[Kind, float | None]:

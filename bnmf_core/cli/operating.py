@@ -93,7 +93,7 @@ def forget(options: argparse.Namespace, output: Output) -> None:
 
     def show() -> None:
         for one in found:
-            output.say(f"{one.owner}: {one.said}, {one.bytes / 1e6:,.2f} MB.")
+            output.say(f"{one.owner}: {one.counts}, {one.bytes / 1e6:,.2f} MB.")
         output.say("All of it is removed." if options.yes else "Give --yes to remove it.")
 
     output.result({"owners": [vars(one) for one in found], "removed": options.yes}, show)

@@ -100,12 +100,12 @@ def open_file(options: argparse.Namespace, output: Output) -> None:
     records = [store.run(run_id) for run_id in opened.run_ids]
 
     def show() -> None:
-        for sentence in opened.said:
+        for sentence in opened.notices:
             output.say(sentence)
         if records:
             show_runs(records, store, output)
 
-    told = {"runs": [document(record, store) for record in records], "said": list(opened.said)}
+    told = {"runs": [document(record, store) for record in records], "said": list(opened.notices)}
     output.result(told, show)
 
 

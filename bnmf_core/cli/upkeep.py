@@ -47,7 +47,7 @@ def recover(options: argparse.Namespace, output: Output) -> None:
     found = [bring_back(one) for one in everybodys]
     ids = [run_id for one in found for run_id in one.runs]
     datasets = sum(one.datasets for one in found)
-    said = [sentence for one in found for sentence in one.said]
+    said = [sentence for one in found for sentence in one.failures]
 
     def show() -> None:
         runs = len(ids)

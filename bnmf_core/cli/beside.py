@@ -41,7 +41,7 @@ def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
     called = numbered([], found.shape[1])
     return {
         "name": catalogue.name,
-        "matched": catalogue.said,
+        "matched": catalogue.summary,
         "said": catalogue_said(found, catalogue.entries, modes, called),
         "modes": modes,
         "nearest": [

@@ -163,7 +163,7 @@ def _from_file(
     dataset, sentence = labelled(dataset)
     dataset, renamed = named_by_symbols(dataset)
     numbers = numbers_of(dataset)
-    said += [*filter(None, (sentence, renamed, numbers.said, numbers.advice, dataset.empty))]
+    said += [*filter(None, (sentence, renamed, numbers.reason, numbers.advice, dataset.empty))]
     if note is not None:
         for sentence in said:
             note(sentence)

@@ -46,8 +46,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
                 shape, first = pixels.shape, shown
             if pixels.shape != shape:
                 raise DataError(
-                    f"{shown} is {_said(pixels.shape)} pixels large, but {first} is "
-                    f"{_said(shape)}; choose one size for all."
+                    f"{shown} is {_size(pixels.shape)} pixels large, but {first} is "
+                    f"{_size(shape)}; choose one size for all."
                 )
             rows.append(pixels.ravel(order="F"))
             check_entries(len(entries), pixels.size)
@@ -57,7 +57,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             f"{levels[True]} has grey levels of 8 or 16 bits, and {levels[False]} numbers of 32 "
             "bits, whose largest level is not known; save all images in one way."
         )
-    doubts = [] if fixed is None else [f"Every image is scaled to {_said(fixed)} pixels."]
+    doubts = [] if fixed is None else [f"Every image is scaled to {_size(fixed)} pixels."]
     if False in levels:
         doubts.append("Pixels are numbers of 32 bits: read as they are, not as parts of a level.")
     if several:
@@ -125,7 +125,7 @@ def _largest_level(image: Any) -> float:
     return 0.0 if image.mode == "F" else LEVELS_8
 
 
-def _said(shape: tuple[int, ...]) -> str:
+def _size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]}×{shape[1]}"
 
 

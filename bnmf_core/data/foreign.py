@@ -218,8 +218,8 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
 
     Files pair if their names differ only in the words for A and W. Names, else lengths, decide
     which matrix is A and which side has its features; if both ways fit, the smaller error decides.
-    Rows are sorted by name, which may be that of a description; a matrix with only some of the names
-    is never matched by position. DataError if no two matrices fit; it counts the names found.
+    Rows are sorted by name, which may be that of a description; a matrix with only some of the
+    names is never matched by position. DataError if no two matrices fit; it counts the names found.
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:

@@ -1,4 +1,4 @@
-"""Factorizations that other programs made, kept as runs that every page analyses."""
+"""Store factorizations of other programs as runs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -26,8 +26,7 @@ LABEL = registry.label_of(ALGORITHM)
 def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
     """Factorizations of one rank with their errors and log joint densities under the usual model.
 
-    Draws keep their chains, of which there is a trace; every other factorization is a chain of its
-    own.
+    Draws have their chains and a trace; every other factorization is a separate chain.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
 
 
 def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str = "") -> list[str]:
-    """Keep factorizations as complete runs, see :func:`as_runs`, and return their ids.
+    """Store factorizations as complete runs, see :func:`as_runs`, and return their ids.
 
     Raises
     ------
@@ -107,10 +106,10 @@ def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str
 def as_runs(
     dataset: Dataset, found: Sequence[Foreign], name: str = ""
 ) -> list[tuple[Particles, str]]:
-    """The runs that factorizations make, and their names.
+    """Group factorizations into runs with names.
 
-    There is one for each number of components, and for draws one for each file. ``name`` : what
-    the runs are called; "" to name them after their sources.
+    There is one run for each number of components, and for draws one for each file. ``name`` : of
+    the runs; "" to name them after their sources.
 
     Raises
     ------
@@ -128,7 +127,7 @@ def as_runs(
 
 
 def keep(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
-    """Keep a run that was made elsewhere as a complete one, and return its id."""
+    """Store particles as a complete run and return its id."""
     claim = store.life.enter(dataset_id, particles.spec, name)
     store.life.begin(claim)
     folders.write_particles(store.run_folder(claim.run_id), particles, final=True)

@@ -39,12 +39,12 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         "<h2>Verdicts</h2><ul>",
         *(
             f"<li><strong>{escape(name)}{'' if name.endswith('?') else ':'} "
-            f"{escape(verdict.word)}.</strong> {escape(verdict.said)}</li>"
+            f"{escape(verdict.word)}.</strong> {escape(verdict.sentence)}</li>"
             for name, verdict in verdicts.of(answer).items()
         ),
         "</ul><h2>Findings</h2><ol class='findings'>",
         *(
-            f"<li><strong>{escape(finding.said)}</strong> "
+            f"<li><strong>{escape(finding.sentence)}</strong> "
             f"<span class='doubt'>{escape(finding.doubt)}</span></li>"
             for finding in answer.findings
         ),

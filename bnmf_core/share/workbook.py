@@ -59,8 +59,11 @@ def write_workbook(file: BinaryIO, answer: Answer) -> None:
         "findings",
         ("", "finding", "doubt"),
         [
-            *((name, verdict.word, verdict.said) for name, verdict in verdicts.of(answer).items()),
-            *(("", finding.said, finding.doubt) for finding in answer.findings),
+            *(
+                (name, verdict.word, verdict.sentence)
+                for name, verdict in verdicts.of(answer).items()
+            ),
+            *(("", finding.sentence, finding.doubt) for finding in answer.findings),
         ],
     )
     table = answer.table[list(OF_MODES)].to_numpy(dtype=object)

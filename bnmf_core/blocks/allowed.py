@@ -23,8 +23,8 @@ def allowed_folders() -> tuple[Path, ...]:
     >>> allowed_folders()
     ()
     """
-    given = os.environ.get(NAMED_BY, "").split(os.pathsep)
-    return tuple(Path(folder) for folder in given if folder.strip())
+    paths = os.environ.get(NAMED_BY, "").split(os.pathsep)
+    return tuple(Path(folder) for folder in paths if folder.strip())
 
 
 def allowed_path(text: str, folders: Sequence[Path]) -> Path:

@@ -142,9 +142,9 @@ class Blocks:
         most = fitting(source.bytes_each, most_bytes)
         bounds = [0]
         pieces = source.pieces or steps(source.N, most)
-        for here, following in zip(pieces[1:], (*pieces[2:], None), strict=True):
+        for end, following in zip(pieces[1:], (*pieces[2:], None), strict=True):
             if following is None or following - bounds[-1] > most:
-                bounds.append(here)
+                bounds.append(end)
         return cls(source, tuple(bounds), _stamp(source))
 
     @property

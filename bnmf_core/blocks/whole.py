@@ -185,12 +185,12 @@ def in_blocks(
             "have to be in memory."
         )
     places, X = blocks.sample(min(sample, blocks.N), np.random.default_rng(seed))
-    given: dict[str, Any] = {"name": source.label, "features": source.features} | described
+    arguments: dict[str, Any] = {"name": source.label, "features": source.features} | described
     data = Dataset.from_array(
         X,
         observations=blocks.names(places) or [f"observation {n + 1}" for n in places],
         labels={key: np.asarray(of)[places] for key, of in (labels or {}).items()},
-        **given,
+        **arguments,
     )
     whole = Whole(blocks, places, blocks.hash, path, observations, seed=seed)
     return replace(data, whole=whole)

@@ -76,8 +76,8 @@ def find_data(
         )
     path = Path(name)
     if (chosen or joined) and not path.is_file():
-        given = [*(chosen or {}), *(["join"] if joined else [])]
-        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in given)
+        keys = [*(chosen or {}), *(["join"] if joined else [])]
+        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in keys)
         raise SettingsError(f"{options} is for files, and there is no file {name!r}.")
     if name in SAMPLES and not chosen:
         return load_sample(name)
@@ -102,14 +102,14 @@ def find_data(
 def in_blocks(
     name: str,
     store: RunStore,
-    given: Sequence[str],
+    choices: Sequence[str],
     observations: str,
     sample: int | None,
     seed: int,
 ) -> Dataset:
     """Open a file or Zarr folder that is read in blocks.
 
-    ``given`` : names of the given choices, of which only ``observations`` is allowed.
+    ``choices`` : names of the given choices, of which only ``observations`` is allowed.
     ``sample`` : number of observations in memory, drawn with ``seed``.
 
     Raises
@@ -117,7 +117,7 @@ def in_blocks(
     BNMFError
         When it cannot be read in blocks, or another choice was given.
     """
-    if further := [key for key in given if key != "observations"]:
+    if further := [key for key in choices if key != "observations"]:
         options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in further)
         raise SettingsError(
             f"{options} cannot be given with --blocks, which takes a store as it is; only "
@@ -140,15 +140,15 @@ def _from_file(
 ) -> Dataset:
     if path.suffix.lower() == ".npy" and path.stat().st_size > read_limits().reading_bytes:
         return map_npy(path, observations=chosen.get("observations", "rows"))
-    beside: list[tuple[str, bytes, str | None]] = []
+    others: list[tuple[str, bytes, str | None]] = []
     for word in joined:
         side, equals, file = word.partition("=")
         other = Path(file if equals else word)
         if not other.is_file():
             raise NotFoundError(f"There is no file {str(other)!r} to join.")
-        beside.append((other.name, other.read_bytes(), side if equals else None))
+        others.append((other.name, other.read_bytes(), side if equals else None))
     reading = inspect_file(path, chosen=chosen)
-    reading = oriented(reading, {name: content for name, content, _ in beside})
+    reading = oriented(reading, {name: content for name, content, _ in others})
     sentences = [f"{path.name} is read as {reading.what}.", *reading.doubts]
     try:
         dataset = load_file(path, reading=reading)
@@ -157,8 +157,8 @@ def _from_file(
             raise
         ways = "as 0 (--negative zero) or as not observed (--negative missing)"
         raise DataError(f"{error} Take such entries {ways}.") from error
-    for name, content, given in beside:
-        dataset, sentence = join(dataset, content, name, given)
+    for name, content, axis in others:
+        dataset, sentence = join(dataset, content, name, axis)
         sentences.append(sentence)
     dataset, sentence = labelled(dataset)
     dataset, renamed = named_by_symbols(dataset)

@@ -83,20 +83,20 @@ def forget(options: argparse.Namespace, output: Output) -> None:
         raise NotFoundError(
             f"There is no owner {clean_name(options.owner)!r} here; `bnmf usage` lists them."
         )
-    found = [_theirs(home, one, output) for one in (known if options.all else [options.owner])]
-    for one in reversed(found) if options.yes else ():
-        _stop(RunStore(store_of(home, one.owner)), one)
+    found = [_theirs(home, name, output) for name in (known if options.all else [options.owner])]
+    for entry in reversed(found) if options.yes else ():
+        _stop(RunStore(store_of(home, entry.owner)), entry)
         # A running app may still write.
-        while forgetting.parts_of(home, one.owner):
-            forgetting.forget(home, one.owner)
+        while forgetting.parts_of(home, entry.owner):
+            forgetting.forget(home, entry.owner)
             time.sleep(SETTLED)
 
     def show() -> None:
-        for one in found:
-            output.say(f"{one.owner}: {one.counts}, {one.bytes / 1e6:,.2f} MB.")
+        for entry in found:
+            output.say(f"{entry.owner}: {entry.counts}, {entry.bytes / 1e6:,.2f} MB.")
         output.say("All of it is removed." if options.yes else "Give --yes to remove it.")
 
-    output.result({"owners": [vars(one) for one in found], "removed": options.yes}, show)
+    output.result({"owners": [vars(entry) for entry in found], "removed": options.yes}, show)
 
 
 def _theirs(home: Path, owner: str, output: Output) -> Theirs:

@@ -43,8 +43,8 @@ def clean(options: argparse.Namespace, output: Output) -> None:
 def recover(options: argparse.Namespace, output: Output) -> None:
     """Recover lost entries of the index, on a shared server those of all owners."""
     store = open_store(options.store)
-    everybodys = [store, *(open_store(folder) for folder in owners_in(store.root))]
-    found = [bring_back(one) for one in everybodys]
+    stores = [store, *(open_store(folder) for folder in owners_in(store.root))]
+    found = [bring_back(owned) for owned in stores]
     ids = [run_id for one in found for run_id in one.runs]
     datasets = sum(one.datasets for one in found)
     failures = [sentence for one in found for sentence in one.failures]

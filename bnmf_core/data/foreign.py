@@ -276,8 +276,8 @@ def _partly(matrices: Sequence[NamedMatrix], dataset: Dataset) -> str:
     """A sentence on the first matrix that has some but not all names of the features."""
     for matrix in matrices:
         for known in (matrix.rows, matrix.columns):
-            there = {*(known or [])}
-            lacking = [name for name in dataset.features if name not in there]
+            names = {*(known or [])}
+            lacking = [name for name in dataset.features if name not in names]
             if 0 < len(lacking) < dataset.D:
                 return (
                     f" {clean_name(matrix.name, 50)!r} names {dataset.D - len(lacking):,} of them; "

@@ -82,7 +82,7 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
     return _by_order(dataset, rows[above:], rows[0] if above else [], one, shown)
 
 
-def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
+def oriented(reading: Reading, files: Mapping[str, bytes]) -> Reading:
     """Determine the axis of the observations from files of names.
 
     Used only if the file itself does not tell: "genes.txt" with a name for each row makes the
@@ -90,7 +90,7 @@ def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
 
     Parameters
     ----------
-    beside : content of every file of names or labels, by file name.
+    files : content of every file of names or labels, by file name.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
         header = 0 if reading.header_row is None else 1
         shape = shape[0] - header, len(reading.number_columns)
     votes = []
-    for filename, content in beside.items():
+    for filename, content in files.items():
         shown = clean_name(filename, 60)
         # An unreadable file raises an error later, when it is joined.
         with suppress(DataError):

@@ -265,9 +265,9 @@ def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> l
 
 @dataclass(frozen=True)
 class Head:
-    """Whether there is a header, why, and a doubt if there is one."""
+    """Whether there is a header, the reason, and an optional doubt."""
 
-    there: bool
+    exists: bool
     reason: str
     doubt: str = ""
 
@@ -297,9 +297,9 @@ def find_header(sheet: Sheet, table: Table) -> Head:
         return Head(True, f"most cells of row {line} above numbers are words")
     # The cell above the row names does not belong to the header.
     names = 0 not in of_numbers or not head[0].strip() or not cells.is_number(head[0])
-    beside = [c for c in of_numbers if c not in in_words and (c > 0 or not names)]
-    row = [head[column] for column in beside]
-    if what := _counting(row, sheet, beside):
+    heads = [c for c in of_numbers if c not in in_words and (c > 0 or not names)]
+    row = [head[column] for column in heads]
+    if what := _counting(row, sheet, heads):
         doubt = f"Row {line} holds {what}: taken as the names of the columns, not as numbers."
         return Head(True, f"row {line} holds {what}", doubt)
     empty_first = not sheet.short_head and not head[0].strip()

@@ -36,7 +36,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         head = Head(header_row is not None, CHOSEN)
     else:
         head = find_header(sheet, table)
-    if sheet.short_head and not head.there:
+    if sheet.short_head and not head.exists:
         raise DataError(
             f"Row {sheet.lines[1]} has {len(sheet.head)} cells, but row {sheet.lines[0]} has "
             f"{len(sheet.head) - 1}; every row needs the same number."
@@ -50,7 +50,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         places["names_column"] = _column(chosen["names_column"], sheet)
     if "observations" in chosen:
         places["observations"] = chosen["observations"]
-    roles, columns = find_roles(sheet, table, head.there, places)
+    roles, columns = find_roles(sheet, table, head.exists, places)
     doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
     with_marks = sorted(sheet.marked.keys() & {*roles.numbers})
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
@@ -61,7 +61,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     return replace(
         reading,
         decimal_mark="," if table.decimal_comma else ".",
-        header_row=int(sheet.lines[0]) if head.there else None,
+        header_row=int(sheet.lines[0]) if head.exists else None,
         names_column=None if roles.names is None else roles.names + 1,
         label_columns=tuple(column + 1 for column in roles.labels),
         number_columns=tuple(column + 1 for column in roles.numbers),
@@ -70,7 +70,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},
         doubts=(*doubts, *_row_doubts(sheet, columns, roles)),
         faults=tuple(_faults(sheet, columns, roles)),
-        columns=tuple(clean_name(cell, 60) if head.there else "" for cell in sheet.head),
+        columns=tuple(clean_name(cell, 60) if head.exists else "" for cell in sheet.head),
         preview=preview_of(sheet.first, table.missing, sheet.width, len(sheet.lines)),
     )
 

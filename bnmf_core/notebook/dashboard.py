@@ -117,7 +117,7 @@ def explore(
     server.command(0)  # raises before anything is stored if the app is not installed
     dataset = _dataset(data, observations, name)
     by_rows = observations == "rows" and not isinstance(data, Dataset)
-    found = [_taken(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
+    found = [_converted(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
     made = [(one, "") for one in found if isinstance(one, Particles)]
     made += as_runs(dataset, [one for one in found if isinstance(one, Foreign)])
     folder = data_home() if home is None else Path(home)
@@ -154,28 +154,28 @@ def _dataset(data: Any, observations: str, name: str) -> Dataset:
     return Dataset.from_array(X.T, features=columns, observations=rows, name=name)
 
 
-def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particles | Foreign:
+def _converted(value: Any, dataset: Dataset, by_rows: bool, number: int) -> Particles | Foreign:
     """Convert a factorization; ``by_rows`` : a pair belongs to the transposed data."""
-    called = f"{type(given).__name__} {number + 1}"
-    given = getattr(given, "particles_", given)
-    if isinstance(given, Particles):
-        _check_made_of(given, dataset)
-        return given
-    if hasattr(given, "transform"):
-        if not hasattr(given, "components_"):
+    called = f"{type(value).__name__} {number + 1}"
+    value = getattr(value, "particles_", value)
+    if isinstance(value, Particles):
+        _check_made_of(value, dataset)
+        return value
+    if hasattr(value, "transform"):
+        if not hasattr(value, "components_"):
             raise DataError(f"{called} is not fitted; call its fit(X) first.")
-        H = np.asarray(given.components_, dtype=np.float64)
+        H = np.asarray(value.components_, dtype=np.float64)
         if H.shape[1] != dataset.D:
             raise DataError(
                 f"{called} was fitted to {H.shape[1]} features, and the data have {dataset.D}; "
                 "give the data that it was fitted to."
             )
         samples: Any = dataset.X.T
-        if (names := getattr(given, "feature_names_in_", None)) is not None:
+        if (names := getattr(value, "feature_names_in_", None)) is not None:
             samples = pd.DataFrame(dataset.dense().T, columns=names)
-        A, W = H.T, np.asarray(given.transform(samples), dtype=np.float64).T
-    elif isinstance(given, tuple | list) and len(given) == 2:
-        left, right = (np.asarray(one, dtype=np.float64) for one in given)
+        A, W = H.T, np.asarray(value.transform(samples), dtype=np.float64).T
+    elif isinstance(value, tuple | list) and len(value) == 2:
+        left, right = (np.asarray(one, dtype=np.float64) for one in value)
         A, W = (right.T, left.T) if by_rows else (left, right)
         called = f"Pair {number + 1}"
         if (
@@ -191,7 +191,7 @@ def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particle
             )
     else:
         raise DataError(
-            f"Factorization {number + 1} is of type {type(given).__name__}; give Particles, a "
+            f"Factorization {number + 1} is of type {type(value).__name__}; give Particles, a "
             "fitted PosteriorNMF or NMF, or a pair of matrices."
         )
     found = Foreign(called, A, W, source=called.rpartition(" ")[0])

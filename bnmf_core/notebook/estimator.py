@@ -280,8 +280,8 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_non_negative(checked, f"{type(self).__name__} (input X)")
         alone = checked.shape[0] == 1
         # A dataset needs two observations; a selection may have one.
-        given: Given = (checked[[0, 0]] if alone else checked).T
-        dataset = Dataset.from_array(given, features=getattr(self, "feature_names_in_", None))
+        transposed: Given = (checked[[0, 0]] if alone else checked).T
+        dataset = Dataset.from_array(transposed, features=getattr(self, "feature_names_in_", None))
         return dataset.columns(np.zeros(1, dtype=int)) if alone else dataset
 
     def __sklearn_tags__(self) -> Tags:

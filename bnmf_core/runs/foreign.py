@@ -33,7 +33,8 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
     RunError
         When a density cannot be computed, or the rank does not fit the data.
     """
-    A, W = np.stack([one.A for one in found]), np.stack([one.W for one in found])
+    A = np.stack([item.A for item in found])
+    W = np.stack([item.W for item in found])
     M, R = len(found), A.shape[2]
     chosen = registry.model(USUAL_MODEL)
     open_settings: object = settings.build(chosen.Settings, {}, chosen.label)
@@ -46,9 +47,9 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
             f"{found[int(np.argmin(np.isfinite(log_joint)))].name!r}."
         )
     numbers = np.arange(M)
-    drawn = all(one.chain is not None for one in found)
-    chain = np.array([one.chain for one in found]) if drawn else numbers
-    draw = np.array([one.draw for one in found]) if drawn else np.zeros(M, dtype=np.int64)
+    drawn = all(item.chain is not None for item in found)
+    chain = np.array([item.chain for item in found]) if drawn else numbers
+    draw = np.array([item.draw for item in found]) if drawn else np.zeros(M, dtype=np.int64)
     error = problem.loss.measured(dataset, f)
     trace = {
         "chain": chain,
@@ -69,7 +70,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
         "error": error,
         "seconds": np.zeros(M),
     }
-    notes = list(dict.fromkeys(one.note for one in found if one.note))
+    notes = list(dict.fromkeys(item.note for item in found if item.note))
     spec = RunSpec(ALGORITHM, R, USUAL_MODEL, M)
     return Particles.from_arrays(
         arrays,
@@ -117,9 +118,9 @@ def as_runs(
         When they do not fit the data.
     """
     groups: dict[tuple[int, str], list[Foreign]] = defaultdict(list)
-    for one in found:
-        file = "" if one.chain is None else f"{one.source} {one.name}"
-        groups[one.A.shape[1], file].append(one)
+    for item in found:
+        file = "" if item.chain is None else f"{item.source} {item.name}"
+        groups[item.A.shape[1], file].append(item)
     return [
         (foreign_particles(dataset, groups[key]), name or _named(groups[key]))
         for key in sorted(groups)
@@ -138,5 +139,5 @@ def keep(store: RunStore, dataset_id: str, particles: Particles, name: str) -> s
 
 def _named(found: Sequence[Foreign]) -> str:
     """The sources of a run, the first of many."""
-    first, *others = dict.fromkeys(one.source for one in found)
+    first, *others = dict.fromkeys(item.source for item in found)
     return f"{first} and {len(others)} more" if others else first

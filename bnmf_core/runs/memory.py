@@ -176,10 +176,10 @@ def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) ->
     """
     lower = f"lower the number of factorizations ({spec.particles:,}) or the rank ({spec.rank})"
     available = available_memory()
-    here = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
-    if available is not None and here > available:
+    local = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
+    if available is not None and local > available:
         raise RunError(
-            f"This run needs about {sized(here)} of memory and {sized(available)} are available; "
+            f"This run needs about {sized(local)} of memory and {sized(available)} are available; "
             f"{lower}."
         )
     if rooms and not any(fits(room, dataset, spec) for room in rooms):

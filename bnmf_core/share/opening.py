@@ -110,7 +110,7 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     run_ids, fresh = [], True
     for entry in archive.runs:
         run_id, particles = entry["id"], archive.particles[entry["id"]]
-        if run_id in taken and _is_here(store, run_id, particles, dataset.hash):
+        if run_id in taken and _is_stored(store, run_id, particles, dataset.hash):
             run_ids.append(run_id)
             continue
         while run_id in taken or not free(f"{RUNS}/{run_id}"):
@@ -133,14 +133,14 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     return Opened(tuple(run_ids), archive.notices)
 
 
-def _is_here(store: RunStore, run_id: str, particles: Particles, dataset_id: str) -> bool:
+def _is_stored(store: RunStore, run_id: str, particles: Particles, dataset_id: str) -> bool:
     """Whether the store has an identical run."""
     try:
-        here, data = store.particles(run_id), store.run(run_id).dataset
+        stored, data = store.particles(run_id), store.run(run_id).dataset
     except BNMFError:  # another owner's, or torn, or gone
         return False
-    ours, theirs = here.arrays, particles.arrays
-    return (here.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
+    ours, theirs = stored.arrays, particles.arrays
+    return (stored.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
         ours[name].tobytes() == theirs[name].tobytes() for name in ours
     )
 

@@ -107,8 +107,8 @@ class _Writer:
             for name in sorted(names):
                 path = Path(folder, name)
                 within = path.relative_to(self._home).as_posix()
-                beside = name in BESIDE or path.suffix == ".part"
-                if within not in self._sums and not beside and not path.is_symlink():
+                is_extra = name in BESIDE or path.suffix == ".part"
+                if within not in self._sums and not is_extra and not path.is_symlink():
                     yield within, path
 
     def _copy(self, name: str, path: Path) -> bool:

@@ -251,8 +251,8 @@ def _kind(error: sqlite3.Error) -> int:
 def _set_aside(path: Path) -> Path:
     """Rename a damaged index and its SQLite files; return the new path."""
     when = datetime.now().strftime("%Y%m%d-%H%M%S")
-    for beside in ("", "-wal", "-shm"):
-        name = f"{path.name}{beside}"
+    for suffix in ("", "-wal", "-shm"):
+        name = f"{path.name}{suffix}"
         try:
             path.with_name(name).rename(path.with_name(f"{name}.damaged-{when}"))
         except FileNotFoundError:

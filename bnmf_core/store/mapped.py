@@ -40,11 +40,11 @@ class Mapped:
         try:
             path = Path(X.filename).absolute()
             meta = _recorded(path)
-            there = files.read_array(path, mapped=True)
+            stored = files.read_array(path, mapped=True)
         except StoreError:
             return None
-        found = _described(path, there, meta)
-        whole = X.shape == there.shape and X.strides == there.strides
+        found = _described(path, stored, meta)
+        whole = X.shape == stored.shape and X.strides == stored.strides
         return found if found is not None and whole and _sampled(X) == found.sampled else None
 
     def open(self) -> np.ndarray:

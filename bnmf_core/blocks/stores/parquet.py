@@ -334,5 +334,5 @@ def _long(path: Path, whole: Table, where: str) -> LongSource:
     pieces = np.diff(sorted({0, *starts}))
     width = int(pieces.max(initial=0)) or fitting(BYTES_SPARSE * entries)
     vocabulary = tuple(sorted(words)) if _is_text(term) else None
-    label, here = clean_name(path.stem, 60), (tuple(starts), tuple(goes_on))
-    return LongSource(label, D, N, True, entries, width, path, *here, vocabulary, base)
+    label, bounds = clean_name(path.stem, 60), (tuple(starts), tuple(goes_on))
+    return LongSource(label, D, N, True, entries, width, path, *bounds, vocabulary, base)

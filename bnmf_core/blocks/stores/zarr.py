@@ -97,9 +97,9 @@ class ZarrSource(FileSource):
 
 
 def _written(folder: Path) -> Iterator[Path]:
-    for here, _, files in os.walk(folder):
-        yield Path(here)
-        yield from (Path(here, name) for name in METADATA if name in files)
+    for parent, _, files in os.walk(folder):
+        yield Path(parent)
+        yield from (Path(parent, name) for name in METADATA if name in files)
 
 
 def _open(path: Path) -> Any:
@@ -128,16 +128,16 @@ def _inside(root: Any, path: str) -> Any:
 
 def _check_folder(path: Path, where: str) -> None:
     """Refuse links and codecs that are not known to be safe."""
-    for here, folders, files in os.walk(path):
+    for parent, folders, files in os.walk(path):
         for name in (*folders, *files):
-            if Path(here, name).is_symlink():
+            if Path(parent, name).is_symlink():
                 raise DataError(
                     f"{where} holds a link, {clean_name(name, 40)!r}, which is never followed; "
                     "copy what it leads to into the folder."
                 )
         for name in METADATA[:2]:
             if name in files:
-                _check_codecs(json.loads(Path(here, name).read_text()), where)
+                _check_codecs(json.loads(Path(parent, name).read_text()), where)
 
 
 def _check_codecs(metadata: Any, where: str, coded: bool = False) -> None:

@@ -35,18 +35,18 @@ def inside(file: Any, path: str) -> Any:
 
     DataError when it is in another file.
     """
-    here = file
+    node = file
     for name in path.split("/"):
-        if not isinstance(here, h5py.Group) or here.get(name, getlink=True) is None:
+        if not isinstance(node, h5py.Group) or node.get(name, getlink=True) is None:
             return None
-        outside = isinstance(here.get(name, getlink=True), h5py.ExternalLink)
-        here = None if outside else here.get(name)
-        if outside or (isinstance(here, h5py.Dataset) and (here.external or here.is_virtual)):
+        outside = isinstance(node.get(name, getlink=True), h5py.ExternalLink)
+        node = None if outside else node.get(name)
+        if outside or (isinstance(node, h5py.Dataset) and (node.external or node.is_virtual)):
             raise DataError(
                 f"{clean_name(path, 60)!r} lies in another file, which is never opened; save one "
                 "file with all of it."
             )
-    return here
+    return node
 
 
 def numbers(file: Any, path: str, look: bool = False) -> Any:

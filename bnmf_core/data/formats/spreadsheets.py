@@ -132,8 +132,8 @@ def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
 
         parser.parse_cell = parse_cell
         for number, row in parser.parse():
-            there = {cell["column"] for cell in row}
-            if len(there) < len(row) or any(cell["row"] != number for cell in row):
+            columns = {cell["column"] for cell in row}
+            if len(columns) < len(row) or any(cell["row"] != number for cell in row):
                 raise DataError(
                     f"Row {number:,} of the sheet is damaged: it holds a cell twice, or one of "
                     "another row. Open the workbook in a spreadsheet program and save it again."

@@ -42,8 +42,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             files = {entry.filename.split("/")[-1]: member(archive, entry) for entry in entries}
     found = {name.removesuffix(".gz"): unpacked(data, limit_bytes) for name, data in files.items()}
     features = next((name for name in FEATURES if name in found), None)
-    for name, there in ((MATRIX, MATRIX in found), (BARCODES, BARCODES in found)):
-        if not there:
+    for name, exists in ((MATRIX, MATRIX in found), (BARCODES, BARCODES in found)):
+        if not exists:
             raise DataError(f"The archive lacks {name!r}, one of the three files of a 10x matrix.")
     if features is None:
         raise DataError("The archive lacks 'features.tsv', one of the three files of a 10x matrix.")

@@ -116,7 +116,7 @@ def _case(name: str, data: Dataset, rank: int) -> list[list[str]]:
         rows = []
         for finding in answer.findings:
             beside, agrees = JUDGES.get(finding.key, _same)(finding, answer, reference, theirs)
-            rows.append([name, finding.said, beside, agrees])
+            rows.append([name, finding.sentence, beside, agrees])
         rows += [[name, f"Withheld: {one['said']}.", one["reason"], "–"] for one in answer.withheld]
     return rows
 
@@ -133,7 +133,11 @@ def _same(
 ) -> Judged:
     """The reference says it in the same words."""
     other = theirs.get(finding.key)
-    return ("nothing", "NO") if other is None else (other.said, _word(other.said == finding.said))
+    return (
+        ("nothing", "NO")
+        if other is None
+        else (other.sentence, _word(other.sentence == finding.sentence))
+    )
 
 
 def _found(
@@ -141,7 +145,7 @@ def _found(
 ) -> Judged:
     """As many modes fit as well as the best."""
     ours, others = (int(one.table["as_good_as_best"].sum()) for one in (answer, reference))
-    return theirs["found"].said, _word(ours == others)
+    return theirs["found"].sentence, _word(ours == others)
 
 
 def _probable(
@@ -151,7 +155,7 @@ def _probable(
     ours, others = (
         [] if one.posterior is None else list(one.posterior.modes) for one in (answer, reference)
     )
-    said = theirs["probable"].said if "probable" in theirs else "nothing"
+    said = theirs["probable"].sentence if "probable" in theirs else "nothing"
     if not ours or not others:
         return said, _word(bool(ours) == bool(others))
     first = ours[0]
@@ -207,7 +211,7 @@ def _chains(
     ours, others = answer.verdicts, reference.verdicts
     settled = ours is not None and bool(ours.settled)
     still = others is not None and bool(others.settled)
-    return theirs["chains"].said, _word(still or not settled)
+    return theirs["chains"].sentence, _word(still or not settled)
 
 
 def _missing(
@@ -230,7 +234,7 @@ def _fit(finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, 
         one.comparison.members["error"].to_numpy()[one.comparison.optima].min()
         for one in (answer, reference)
     ]
-    return theirs["fit"].said, _word(abs(best[0] / best[1] - 1.0) < 2e-3)
+    return theirs["fit"].sentence, _word(abs(best[0] / best[1] - 1.0) < 2e-3)
 
 
 def _twins(rows: np.ndarray, answer: Answer, reference: Answer) -> np.ndarray:

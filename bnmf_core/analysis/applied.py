@@ -70,6 +70,6 @@ class AppliedExploration(Exploration):
         misfit, usual = (
             np.concatenate([piece[name] for piece in every]) for name in ("misfit", "usual")
         )
-        said = features_used(self.comparison.dataset, self.new, self.leave_out)[1].said
+        said = features_used(self.comparison.dataset, self.new, self.leave_out)[1].summary
         measure = self.comparison.fit.loss.measure
         return NewSamples(W, sample_shares(A, W), misfit, usual, measure, said)

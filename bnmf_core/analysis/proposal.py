@@ -58,7 +58,7 @@ def proposal(dataset: Dataset) -> Proposal:
     'poisson'
     """
     numbers = numbers_of(dataset)
-    reason = f"{numbers.said} {numbers.advice}".rstrip()
+    reason = f"{numbers.reason} {numbers.advice}".rstrip()
     suited = model_for(numbers.kind)
     if suited is None:
         return Proposal(USUAL_MODEL, reason, numbers)

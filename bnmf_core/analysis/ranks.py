@@ -278,7 +278,7 @@ def damaged(root: Path, dataset_id: str) -> list[str]:
     """A sentence for each study of a dataset that was damaged and not made again."""
     found = map(manifest.damage, sorted((root / FOLDER / dataset_id).glob("*")))
     return [
-        f"A stored comparison of ranks was damaged on the disk ({one.said}) and cannot be shown. "
+        f"A stored comparison of ranks was damaged on the disk ({one.text}) and cannot be shown. "
         "Start it again."
         for one in found
         if one is not None

@@ -102,7 +102,7 @@ class Stage(Generic[Result_co]):
         if found is None:
             return ""
         return (
-            f"The stored result of “{self.label}” was damaged on the disk ({found.said}) and has "
+            f"The stored result of “{self.label}” was damaged on the disk ({found.text}) and has "
             "been computed again."
         )
 

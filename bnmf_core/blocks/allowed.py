@@ -1,4 +1,4 @@
-"""Which paths a server opens: those in folders that whoever runs it allows."""
+"""Paths that a server may open: those in folders that its operator allows."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ NAMED_BY = "BNMF_FOLDERS"
 
 
 def allowed_folders() -> tuple[Path, ...]:
-    """The folders that the environment variable BNMF_FOLDERS lists; none where it is empty.
+    """The folders in the environment variable BNMF_FOLDERS.
 
     Examples
     --------
@@ -23,23 +23,23 @@ def allowed_folders() -> tuple[Path, ...]:
     >>> allowed_folders()
     ()
     """
-    given = os.environ.get(NAMED_BY, "").split(os.pathsep)
-    return tuple(Path(folder) for folder in given if folder.strip())
+    paths = os.environ.get(NAMED_BY, "").split(os.pathsep)
+    return tuple(Path(folder) for folder in paths if folder.strip())
 
 
 def allowed_path(text: str, folders: Sequence[Path]) -> Path:
-    """The file or folder that a visitor named, with links and ".." resolved.
+    """Resolve a path given by a user, including links and "..".
 
     Parameters
     ----------
-    text : an absolute path, or one from an allowed folder on. folders : what may be opened.
+    text : an absolute path, or one relative to an allowed folder. folders : the allowed ones.
 
     Raises
     ------
     DataError
-        When it lies outside the folders, whether or not it exists.
+        When it is outside the folders, whether or not it exists.
     NotFoundError
-        When it lies in them and does not exist.
+        When it is inside and does not exist.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def allowed_path(text: str, folders: Sequence[Path]) -> Path:
         )
     shown, found = clean_name(text), None
     for folder in folders:
-        # A path that begins at the root stays as it is.
+        # An absolute path replaces the folder.
         inside = _resolved(folder / text, folder)
         if inside is not None and os.path.exists(inside):
             return inside
@@ -69,7 +69,7 @@ def allowed_path(text: str, folders: Sequence[Path]) -> Path:
 
 
 def _resolved(path: Path, folder: Path) -> Path | None:
-    """The path without links, None outside the folder or where it cannot be followed."""
+    """The resolved path; None outside the folder or if it cannot be resolved."""
     try:
         resolved = path.resolve()
         return resolved if resolved.is_relative_to(folder.resolve()) else None

@@ -1,4 +1,4 @@
-"""What is asked of a block before it is used, and what opens and describes files of stores."""
+"""Validation of blocks, and access to the files of stores."""
 
 import os
 import threading
@@ -21,12 +21,12 @@ _HELD = threading.local()
 def check_block(
     X: Matrix, shape: tuple[int, int], as_sparse: bool, where: str, first: int = 0
 ) -> None:
-    """Check that a block is whole, and that its values are finite and at least 0.
+    """Check the shape of a block, and that its values are finite and ≥ 0.
 
     Parameters
     ----------
-    X : the block. shape : what it must have. as_sparse : whether it must be sparse.
-    where : the block, as the sentence begins. first : the number of its first observation, from 0.
+    X : the block. shape : expected shape. as_sparse : whether it must be sparse. where : the block,
+    to begin a sentence. first : number of its first observation, from 0.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def check_block(
 
 
 def columns(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, D: int) -> sparse.csc_array:
-    """Observations (D, n) of their entries, features and ends; DataError where these do not fit.
+    """Build observations (D, n) from CSC arrays; DataError if these do not fit.
 
-    Entries of the same place are added, and zeros are left out.
+    Duplicate entries are added, and zeros are dropped.
     """
     indptr = np.asarray(indptr, dtype=np.int64)
     indptr = indptr - indptr[0]
@@ -93,20 +93,20 @@ def columns(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, D: int) -
 
 
 def in_columns(X: np.ndarray) -> np.ndarray:
-    """A copy (D, n) in double precision whose columns lie together in memory."""
+    """A column-major copy (D, n) in double precision."""
     return np.array(X, dtype=np.float64, order="F")
 
 
 def stamp_of(paths: Iterable[Path]) -> str:
-    """The sizes of files and when they were last written, which change when they are rewritten."""
+    """Sizes and modification times of files, which change when they are rewritten."""
     found = (path.stat() for path in paths)
     return " ".join(f"{one.st_size}-{one.st_mtime_ns}" for one in found)
 
 
 def opened(path: Path, stamp: str, opener: Callable[[Path], Any]) -> Any:
-    """What the opener makes of a path, kept open by this thread for its next read.
+    """Open a path, cached per thread for its next read.
 
-    It is opened again after a fork, or when the file was written again.
+    It is opened again after a fork or when the file has changed.
     """
     held: OrderedDict[tuple[object, ...], Any] = OrderedDict()
     if getattr(_HELD, "process", None) == os.getpid():

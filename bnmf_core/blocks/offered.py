@@ -1,4 +1,4 @@
-"""Which stores lie in folders, and how one block of a store looks."""
+"""List the stores in folders, and preview a store."""
 
 import os
 import re
@@ -14,15 +14,15 @@ from bnmf_core.numerics.matrix import dense, stored
 
 SUFFIXES = (".npy", ".npz", ".h5ad", ".zarr", ".parquet")
 FOLDERS = (".zarr", ".parquet")
-# Stores that are offered at most, and files and folders that are looked at for them.
+# Largest numbers of listed stores, and of visited files and folders.
 MOST, MOST_SEEN = 500, 50_000
-# Rows and columns of a block that are shown.
+# Rows and columns of a preview.
 ROWS, COLUMNS = 8, 8
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """A store by its first block.
+    """Preview of a store from its first block.
 
     D, N : features and observations. count : blocks. share : of entries above 0 in the first block.
     size : bytes on the disk. observations, features : names of those shown, "" for none.
@@ -42,8 +42,8 @@ class Preview:
 def stores_in(folders: Sequence[Path]) -> list[str]:
     """Paths of the files, and folders of Zarr and Parquet, that may be stores, in order.
 
-    Links to folders are not followed, and hidden folders are left out. Parquet files whose names
-    differ by numbers only are one table, which their folder stands for.
+    Links to folders and hidden folders are skipped. Parquet files whose names differ only in
+    numbers form one table, listed as their folder.
     """
     found = islice((path for folder in folders for path in _below(folder)), MOST_SEEN)
     fitting = (
@@ -63,13 +63,13 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def _is_one_table(files: Sequence[str]) -> bool:
-    """Whether these are parts of one table of Parquet: their names differ by numbers only."""
+    """Whether these Parquet files form one table: their names differ only in numbers."""
     parts = [name for name in files if name.lower().endswith(".parquet")]
     return len(parts) > 1 and len({re.sub(r"\d+", "", name) for name in parts}) == 1
 
 
 def size_on_disk(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; 0 where there is nothing."""
+    """Bytes of a file or of all files in a folder; 0 if it is missing."""
     try:
         if not path.is_dir():
             return path.stat().st_size
@@ -79,7 +79,7 @@ def size_on_disk(path: Path) -> int:
 
 
 def preview(source: Source, path: Path) -> Preview:
-    """The first block of a store that lies at a path.
+    """Preview the first block of a store.
 
     Raises
     ------

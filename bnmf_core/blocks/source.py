@@ -1,4 +1,4 @@
-"""X in a store, of which some observations are read at a time, and its blocks."""
+"""X in a store that is read in blocks of observations."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -13,35 +13,33 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
 from bnmf_core.numerics.matrix import Matrix, Sparse, dense, is_sparse, parts
 
-# Bytes of a block of the usual size, and the most observations that it has.
+# Target size of a block in bytes, and its largest number of observations.
 BLOCK_BYTES, MOST_OBSERVATIONS = 2**23, 65_536
-# A non-zero entry takes a number and its place.
+# Bytes of an entry; a sparse one has a value and an index.
 BYTES_DENSE, BYTES_SPARSE = 8, 12
 
 
 def fitting(bytes_each: float, most_bytes: int = BLOCK_BYTES) -> int:
-    """How many observations of so many bytes make a block, at least one."""
+    """Number of observations in a block, at least one."""
     return int(min(max(most_bytes / max(bytes_each, 1.0), 1), MOST_OBSERVATIONS))
 
 
 def steps(N: int, width: int) -> tuple[int, ...]:
-    """Where pieces of so many observations begin, and N."""
+    """Bounds of pieces with so many observations."""
     return (*range(0, N, width), N)
 
 
 @dataclass(frozen=True)
 class Source(ABC):
-    """X (D, N) in a store, of which some observations are read at a time.
+    """X (D, N) in a store that is read some observations at a time.
 
-    A source holds paths and numbers but no open file.
-    It can be pickled, and a worker of a cluster opens the files again when it first reads.
+    A source has no open file: it can be pickled, and a worker opens the files when it reads.
 
     Attributes
     ----------
     label : a short name of the data. D : features. N : observations.
-    sparse : whether what is read holds the non-zero entries only.
-    stored_entries : the entries that are stored; D·N where all of them are.
-    width : the observations that one read should take at most.
+    sparse : whether reads return sparse matrices. stored_entries : D·N for a dense matrix.
+    width : largest number of observations for one read.
     """
 
     label: str
@@ -53,22 +51,22 @@ class Source(ABC):
 
     @property
     def file(self) -> str:
-        """What sentences call the store: the name of its file, or its label."""
+        """Name of the store in messages: its file name or its label."""
         return self.label
 
     @property
     def features(self) -> tuple[str, ...] | None:
-        """The names of the D features; None where the store has none."""
+        """Names of the D features; None without names."""
         return None
 
     @property
     def pieces(self) -> tuple[int, ...] | None:
-        """Where the pieces begin that the store reads whole, and N; None where it has none."""
+        """Bounds of the pieces that the store reads as a whole; None without pieces."""
         return None
 
     @property
     def bytes_each(self) -> float:
-        """Bytes of memory that an observation takes on average."""
+        """Average bytes of memory per observation."""
         size = BYTES_SPARSE if self.sparse else BYTES_DENSE
         return size * self.stored_entries / max(self.N, 1)
 
@@ -82,28 +80,27 @@ class Source(ABC):
 
         Returns
         -------
-        (D, stop − first) in double precision: a csc_array with sorted indices and each place once,
-        or an array whose columns lie together in memory. Values are not checked.
+        (D, stop − first) in double precision: a csc_array with sorted indices and no duplicates, or
+        a column-major array. Values are not checked.
 
         Raises
         ------
         OSError, ValueError
-            When the store cannot be read there, or holds something else than when it was opened.
+            When the store cannot be read or has changed since it was opened.
         """
 
     @abstractmethod
     def stamp(self) -> str:
-        """A text that changes when the store is written again. OSError when it is gone."""
+        """A text that changes when the store is written again. OSError if it is missing."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """X (D, N) of a source, cut into blocks of observations that are checked when they are read.
+    """X (D, N) of a source in blocks of observations that are validated when they are read.
 
     Attributes
     ----------
-    source : where X lies.
-    bounds : where the blocks begin, and N.
+    source : of X. bounds : of the blocks.
     opened : the stamp of the source when it was opened; every read compares it.
 
     Examples
@@ -127,15 +124,15 @@ class Blocks:
 
     @classmethod
     def of(cls, source: Source, most_bytes: int = BLOCK_BYTES) -> "Blocks":
-        """Neighbouring pieces of the store, joined to blocks of at most about so many bytes.
+        """Join neighbouring pieces of the store to blocks of about so many bytes.
 
-        A block has at most 65,536 observations. A piece is never cut, because a store reads it
-        whole: a block has more bytes where a piece has.
+        A block has at most 65,536 observations. A piece is never cut, because a store reads it as
+        a whole; a larger piece makes a larger block.
 
         Raises
         ------
         DataError
-            When X is empty, or the store can no longer be read.
+            When X is empty or the store cannot be read.
         """
         if source.D < 1 or source.N < 1:
             raise DataError(
@@ -145,14 +142,14 @@ class Blocks:
         most = fitting(source.bytes_each, most_bytes)
         bounds = [0]
         pieces = source.pieces or steps(source.N, most)
-        for here, following in zip(pieces[1:], (*pieces[2:], None), strict=True):
+        for end, following in zip(pieces[1:], (*pieces[2:], None), strict=True):
             if following is None or following - bounds[-1] > most:
-                bounds.append(here)
+                bounds.append(end)
         return cls(source, tuple(bounds), _stamp(source))
 
     @property
     def count(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return len(self.bounds) - 1
 
     @property
@@ -171,9 +168,9 @@ class Blocks:
         Raises
         ------
         DataError
-            When the block cannot be read, has another width than the others, holds a value that is
-            negative, infinite or not a number, or when the store was written again since it was
-            opened. The sentence names the block, counted from 1, and its observations.
+            When the block cannot be read, has a wrong shape or an invalid value, or the store has
+            changed since it was opened. The message names the block, counted from 1, and its
+            observations.
         """
         if not 0 <= i < self.count:
             raise DataError(f"There is no block {i}; the blocks are 0 to {self.count - 1}.")
@@ -184,7 +181,7 @@ class Blocks:
             X = self.source.read(first, stop)
         except MemoryError:
             raise
-        # Every library of files fails in its own way on a torn one.
+        # Libraries raise various exceptions for a truncated file.
         except Exception as error:
             self._check_stamp(where)
             why = (
@@ -198,22 +195,22 @@ class Blocks:
         return X
 
     def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, Matrix]:
-        """Some observations, drawn at random without replacement.
+        """Draw observations at random without replacement.
 
-        Blocks that hold none of them are not read, and the others once.
+        Only blocks with drawn observations are read, each once.
 
         Parameters
         ----------
-        count : how many observations, from 1 to N. rng : draws them.
+        count : number of observations, from 1 to N. rng : random generator.
 
         Returns
         -------
-        The numbers of the observations from 0 (count,), sorted, and X of them (D, count).
+        Sorted indices of the observations (count,), and their X (D, count).
 
         Raises
         ------
         DataError
-            When there are fewer observations, or as :meth:`read` does.
+            When ``count`` is out of range, or as in :meth:`read`.
         """
         if not 1 <= count <= self.N:
             raise DataError(
@@ -229,7 +226,7 @@ class Blocks:
         return indices, np.concatenate([dense(one) for one in found], axis=1, out=X)
 
     def names(self, indices: np.ndarray) -> tuple[str, ...] | None:
-        """The names of the observations with these numbers, which are sorted; None without names.
+        """Names of the observations with these sorted indices; None without names.
 
         Raises
         ------
@@ -252,13 +249,13 @@ class Blocks:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (first 16 hex digits) of what tells these data from others.
+        """SHA-256 (first 16 hex digits) that identifies the data.
 
-        Of the entries only the first and the last block count, so that no other is read.
+        It includes only the entries of the first and the last block, so that no other is read.
         """
         digest = hashlib.sha256()
-        told = (self.source.label, self.D, self.N, self.source.sparse, self.bounds, self.opened)
-        digest.update(repr(told).encode())
+        identity = (self.source.label, self.D, self.N, self.source.sparse, self.bounds, self.opened)
+        digest.update(repr(identity).encode())
         for i in sorted({0, self.count - 1}):
             X = self.read(i)
             kinds = (np.float64, np.int64, np.int64) if is_sparse(X) else (np.float64,)
@@ -267,7 +264,7 @@ class Blocks:
         return digest.hexdigest()[:16]
 
     def _by_block(self, indices: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The numbers of blocks, each with those of the sorted indices that lie in it."""
+        """Indices of blocks, each with the sorted indices inside it."""
         at = np.searchsorted(indices, self.bounds)
         held = [(i, indices[at[i] : at[i + 1]]) for i in range(self.count)]
         return [(i, of) for i, of in held if of.size]

@@ -1,4 +1,4 @@
-"""All observations of a dataset that holds a sample of them in memory."""
+"""All observations of a dataset with a sample in memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.whole import AllObservations
 from bnmf_core.numerics.matrix import Matrix
 
-# Observations in memory, unless another number is asked for.
+# Default and least number of observations in memory.
 SAMPLE, FEWEST = 5_000, 2
 
 
@@ -27,17 +27,16 @@ def _nothing() -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """X (D, N) in blocks, of which a dataset's own X is a sample.
+    """X (D, N) in blocks; the X of a dataset is a sample of it.
 
     Attributes
     ----------
     blocks : the blocks of X.
-    sample : (S,) the places in the whole of the dataset's observations, ascending.
-    key : tells these data from others, see :attr:`Blocks.hash`.
-    path, observations : where it was opened, and how; "" where it lies in no file, or came from
-        elsewhere without it.
-    held : (H,) places of observations that a run does not see, ascending.
-    seed : by which the sample was drawn.
+    sample : (S,) ascending indices of the dataset's observations.
+    key : identifies the data, see :attr:`Blocks.hash`.
+    path, observations : of the store and the axis of observations; "" without a file.
+    held : (H,) ascending indices of held-out observations.
+    seed : of the sample.
 
     Examples
     --------
@@ -60,7 +59,7 @@ class Whole:
 
     @property
     def N(self) -> int:
-        """Observations that are seen."""
+        """Number of training observations."""
         return self.blocks.N - self.held.size
 
     @property
@@ -70,38 +69,38 @@ class Whole:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the seen observations of each block begin among all seen ones: (count + 1,)."""
+        """Index of the first training observation of each block among all of them: (count + 1,)."""
         bounds = np.array(self.blocks.bounds)
         return bounds - np.searchsorted(self.held, bounds)
 
     def read(self, i: int) -> Matrix:
-        """The seen observations of block i, X (D, n).
+        """The training observations of block i, X (D, n).
 
         Raises
         ------
         DataError
-            Naming the block, where it cannot be read or holds what no X may.
+            When the block cannot be read or has invalid values.
         """
         X = self.blocks.read(i)
         held = self._within(self.held, i)
         return X if not held.size else X[:, np.setdiff1d(np.arange(X.shape[1]), held)]
 
     def sampled(self, i: int) -> np.ndarray:
-        """Where the sample's observations are among the seen ones of block i."""
+        """Indices of the sample among the training observations of block i."""
         places = self._within(self.sample, i)
         return places - np.searchsorted(self._within(self.held, i), places)
 
     def without(self, train: np.ndarray, held: np.ndarray) -> "Whole":
-        """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
+        """Hold out the observations ``held`` of the sample; ``train`` stay."""
         return replace(self, sample=self.sample[train], held=np.sort(self.sample[held]))
 
     @property
-    def can_be_kept(self) -> bool:
-        """Whether it can be opened again, or is known to be elsewhere."""
+    def can_be_stored(self) -> bool:
+        """Whether it has a path, or is a lost store."""
         return bool(self.path) or isinstance(self.blocks.source, Lost)
 
     def described(self) -> dict[str, Any]:
-        """What :func:`reopened` needs beside the sample, ready for JSON."""
+        """Plain values for :func:`reopened`, without the sample."""
         source = self.blocks.source
         shape = {name: getattr(source, name) for name in SHAPE}
         return {
@@ -115,7 +114,7 @@ class Whole:
         }
 
     def _within(self, places: np.ndarray, i: int) -> np.ndarray:
-        """Those of ascending places that lie in block i, counted from its beginning."""
+        """The ascending indices inside block i, relative to its start."""
         first, end = self.blocks.bounds[i], self.blocks.bounds[i + 1]
         low, high = np.searchsorted(places, [first, end])
         return places[low:high] - first
@@ -123,7 +122,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Lost(Source):
-    """A store that is not where it was."""
+    """A store that is missing."""
 
     path: str = ""
 
@@ -133,28 +132,35 @@ class Lost(Source):
         return Path(self.path).name or self.label
 
     def read(self, first: int, stop: int) -> Matrix:
-        """Nothing: an OSError."""
+        """Raise an OSError."""
         raise FileNotFoundError(self.label)
 
     def stamp(self) -> str:
-        """None: an OSError."""
+        """Raise an OSError."""
         raise FileNotFoundError(self.label)
 
 
 SHAPE = ("label", "D", "N", "sparse", "stored_entries", "width")
 
 
-def reopened(told: Mapping[str, Any], sample: np.ndarray) -> Whole:
-    """What :meth:`Whole.described` tells of; a store that is gone says so when it is read.
+def reopened(fields: Mapping[str, Any], sample: np.ndarray) -> Whole:
+    """The inverse of :meth:`Whole.described`; a missing store raises when it is read.
 
     Without a path nothing is opened.
     """
-    source: Source = Lost(**told["source"], path=told["path"])
-    if told["path"]:
+    source: Source = Lost(**fields["source"], path=fields["path"])
+    if fields["path"]:
         with suppress(BNMFError):
-            source = open_source(told["path"], told["observations"])
-    blocks = Blocks(source, tuple(told["bounds"]), told["opened"])
-    return Whole(blocks, sample, told["key"], told["path"], told["observations"], seed=told["seed"])
+            source = open_source(fields["path"], fields["observations"])
+    blocks = Blocks(source, tuple(fields["bounds"]), fields["opened"])
+    return Whole(
+        blocks,
+        sample,
+        fields["key"],
+        fields["path"],
+        fields["observations"],
+        seed=fields["seed"],
+    )
 
 
 def in_blocks(
@@ -179,12 +185,12 @@ def in_blocks(
             "have to be in memory."
         )
     places, X = blocks.sample(min(sample, blocks.N), np.random.default_rng(seed))
-    given: dict[str, Any] = {"name": source.label, "features": source.features} | described
+    arguments: dict[str, Any] = {"name": source.label, "features": source.features} | described
     data = Dataset.from_array(
         X,
         observations=blocks.names(places) or [f"observation {n + 1}" for n in places],
         labels={key: np.asarray(of)[places] for key, of in (labels or {}).items()},
-        **given,
+        **arguments,
     )
     whole = Whole(blocks, places, blocks.hash, path, observations, seed=seed)
     return replace(data, whole=whole)
@@ -196,11 +202,11 @@ def block_problem(problem: Problem, i: int, X: Matrix) -> Problem:
     Raises
     ------
     DataError
-        Naming the block, where it is none of such data as the model is of.
+        When the block does not suit the model.
     """
     data = problem.dataset
     part = Dataset(X=X, name=f"block {i + 1}", features=data.features, observations=())
-    # The floor of counts is a part of the mean of all observations.
+    # The floor of counts depends on the mean of all observations.
     vars(part)["total"] = data.mean * part.observed
     if problem.model is not None and (against := problem.model.unfit(part)):
         raise DataError(against)
@@ -208,7 +214,7 @@ def block_problem(problem: Problem, i: int, X: Matrix) -> Problem:
 
 
 def whole_of(problem: Problem) -> AllObservations:
-    """The whole that the problem's data are a sample of."""
+    """All observations of the problem's data."""
     whole = problem.dataset.whole
     assert whole is not None
     return whole

@@ -18,7 +18,7 @@ from bnmf_core.cli import arguments, beside
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.ranks import parsed
 from bnmf_core.cli.records import open_store
-from bnmf_core.cli.results import modes_told, plain_rows
+from bnmf_core.cli.results import mode_rows, plain_rows
 from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.dataset import Dataset
@@ -30,7 +30,7 @@ from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import Recommendation, recommend
 from bnmf_core.findings.spreads import Spreads, facts, spreads
 from bnmf_core.lazy import lazy
-from bnmf_core.runs.launch import KINDS, preset, told
+from bnmf_core.runs.launch import KINDS, preset, runs_in_words
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import files
 from bnmf_core.store.run_store import RunStore
@@ -40,7 +40,7 @@ methods = lazy("bnmf_core.share.methods")
 workbook = lazy("bnmf_core.share.workbook")
 
 METRIC = "max_angle"
-# What is told of tiles beside that.
+# Additional stages for tiles.
 TILES = ("tiles",)
 STAGES = (
     "structure",
@@ -107,7 +107,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def analyse(options: argparse.Namespace, output: Output) -> str:
-    """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
+    """Run and analyse the restarts; return "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output)
     catalogue = beside.matched(options.catalogue, dataset)
@@ -152,13 +152,13 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     written = _written(options, answer)
     chosen = answer.modes.representative[:1]
     first, others = comparison.aligned(chosen)[0], np.flatnonzero(comparison.optima)
-    # A component says nothing by its angle to itself.
+    # The angle of a component to itself is uninformative.
     A = comparison.aligned(others if others.size < 2 else others[others != chosen[0]])
     components = component_stability(A, first).assign(name=component_names(dataset, first))
     turned = spreads(answer)
     of_labels = answer.conclusions
     verdicts = chains.STAGE.of(comparison)
-    said_of_rank = "" if advice is None else f"{advice.sentence} {advice.reason}".rstrip()
+    advised = "" if advice is None else f"{advice.sentence} {advice.reason}".rstrip()
     labels = None if of_labels is None else of_labels.table
     document = {
         "model": model,
@@ -166,14 +166,14 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "rank": rank,
         "rank_grade": None if advice is None else advice.grade,
         "alternatives": () if advice is None else advice.alternatives,
-        "rank_said": said_of_rank,
+        "rank_said": advised,
         "sample_said": sample_said(dataset),
         "runs": run_ids,
         "threshold": modes.threshold,
-        "modes": modes_told(answer),
+        "modes": mode_rows(answer),
         "components": plain_rows(components.assign(component=components["component"] + 1)),
         "spreads": None if turned is None else _spreads(turned, answer),
-        "catalogue": (known := None if catalogue is None else beside.told(answer, catalogue)),
+        "catalogue": (known := None if catalogue is None else beside.compared(answer, catalogue)),
         "settled": verdicts.settled,
         "chains": [_chains(verdict) for verdict in verdicts.by_run.values()],
         "withheld": answer.withheld,
@@ -182,13 +182,12 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     }
 
     def show() -> None:
-        output.say(
-            f"{dataset.name}, rank {rank}. {told(recommended.specs)} {said_of_rank}".rstrip()
-        )
+        runs = runs_in_words(recommended.specs)
+        output.say(f"{dataset.name}, rank {rank}. {runs} {advised}".rstrip())
         if dataset.whole is not None:
             output.say(sample_said(dataset))
         for finding in findings:
-            output.say(f"- {finding.said} {finding.doubt}".rstrip())
+            output.say(f"- {finding.sentence} {finding.doubt}".rstrip())
         for statement in answer.withheld:
             output.say(f"- Withheld: {statement['said']}. {statement['reason']}")
         beside.show(known, output)
@@ -200,7 +199,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
 
 
 def _written(options: argparse.Namespace, answer: Answer) -> list[str]:
-    """Write the files that are asked for, and say where each is."""
+    """Write the requested files and return a sentence on each."""
     made: list[tuple[str, Path | None, Callable[[BinaryIO], object]]] = [
         ("The pictures are", options.report, lambda file: file.write(report.report(answer))),
         (
@@ -210,16 +209,16 @@ def _written(options: argparse.Namespace, answer: Answer) -> list[str]:
         ),
         ("All numbers are", options.workbook, lambda file: workbook.write_workbook(file, answer)),
     ]
-    told = []
+    sentences = []
     for what, path, write in made:
         if path is not None:
             files.hand_over(path, "file", write)
-            told.append(f"{what} in {path}.")
-    return told
+            sentences.append(f"{what} in {path}.")
+    return sentences
 
 
 def _spreads(found: Spreads, answer: Answer) -> dict[str, object]:
-    """How far components of the best mode turn, in degrees, and why something is not known."""
+    """Rotation of the components of the best mode in degrees, and reasons for unknown values."""
     return {
         "mode": found.mode + 1,
         "said": say(facts(found), answer.mode_names),
@@ -231,7 +230,7 @@ def _spreads(found: Spreads, answer: Answer) -> dict[str, object]:
 
 
 def _chains(verdict: chains.Verdict) -> dict[str, object]:
-    """The verdict on one run; what is not known is null."""
+    """The verdict on one run; unknown values are None."""
     numbers = {"r_hat": verdict.r_hat, "ess_bulk": verdict.ess_bulk, "ess_tail": verdict.ess_tail}
     known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
     return {
@@ -262,12 +261,16 @@ def _rank(
             "The number of tiles cannot be chosen automatically; give one as --rank R, and compare "
             "a few."
         )
-    # The question of the page Rank, which shows the answer.
+    # The same question as on the page Rank, which shows the result.
     tried = tuple(parsed(options.ranks, dataset))
-    asked = RankQuestion(store.add_dataset(dataset), tried, seed=options.seed, model=model)
+    question = RankQuestion(store.add_dataset(dataset), tried, seed=options.seed, model=model)
     with output.progress() as bars:
         task = bars.add_task("comparing ranks", total=1.0, made="")
         study = compared(
-            store.root, asked, dataset, lambda part, _: bars.update(task, completed=part), stopped
+            store.root,
+            question,
+            dataset,
+            lambda part, _: bars.update(task, completed=part),
+            stopped,
         )
     return recommend(study)

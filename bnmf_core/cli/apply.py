@@ -1,4 +1,4 @@
-"""``apply``: the components of a mode to new samples."""
+"""``apply``: fit the components of a mode to new samples."""
 
 import argparse
 from pathlib import Path
@@ -49,7 +49,7 @@ def apply(options: argparse.Namespace, output: Output) -> None:
     if not 1 <= options.mode <= modes.count:
         raise SettingsError(f"--mode was {options.mode}; there are modes 1 to {modes.count}.")
     first, chosen = modes.representative[0], modes.representative[options.mode - 1]
-    # Components have the numbers of mode 1.
+    # Components are numbered by mode 1.
     A = comparison.aligned([first, chosen])[1:]
     found = apply_components(
         A, comparison.seen_dataset, new, comparison.fit.loss, leave_out=options.without_missing
@@ -58,20 +58,20 @@ def apply(options: argparse.Namespace, output: Output) -> None:
     table = new_samples_table(found, [called], names, numbered([], comparison.rank))
     text = table.to_csv(index=False).encode()
     files.hand_over(options.output, "file", lambda file: file.write(text))
-    said = [fit_said(found, 0, called, new.observations), found.matched]
+    sentences = [fit_said(found, 0, called, new.observations), found.matched]
     unlike = zip(new.observations, found.unlike[0], strict=True)
-    told = {
+    document = {
         "mode": options.mode,
         "output": str(options.output),
         "samples": new.N,
-        "said": said,
+        "said": sentences,
         "limit": float(found.limits[0]),
         "unlike": [name for name, far in unlike if far],
     }
 
     def show() -> None:
-        for sentence in said:
+        for sentence in sentences:
             output.say(sentence)
         output.say(f"Weights of {new.N:,} samples written to {options.output}")
 
-    output.result(told, show)
+    output.result(document, show)

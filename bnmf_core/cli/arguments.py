@@ -1,4 +1,4 @@
-"""What several commands are given: data, a seed, observations to hold out."""
+"""Options that commands share: data, seed, held-out observations."""
 
 import argparse
 
@@ -14,7 +14,7 @@ from bnmf_core.store.run_store import RunStore
 
 
 def add_data(command: argparse.ArgumentParser, words: str = "") -> None:
-    """Add the data, how a file of them is read and how they are generated."""
+    """Add options for the data: reading of files and settings of generators."""
     command.add_argument(
         "data", help=words or "a sample, a generator, a file, or the id of stored data"
     )
@@ -35,7 +35,7 @@ def add_data(command: argparse.ArgumentParser, words: str = "") -> None:
 
 
 def add_blocks(command: argparse.ArgumentParser) -> None:
-    """Add whether the data stay on the disk and are read in blocks."""
+    """Add options for data that are read in blocks."""
     group = command.add_argument_group("data larger than memory")
     group.add_argument(
         "--blocks",
@@ -68,7 +68,7 @@ def add_holdout(command: argparse.ArgumentParser) -> None:
 
 
 def model(given: str | None, dataset: Dataset, kind: str = "parts") -> tuple[str, str]:
-    """The model's key and the reason: the one that is given, else the one proposed for the data.
+    """The key of the given model, else of the proposed one, and the reason.
 
     Raises
     ------
@@ -80,14 +80,14 @@ def model(given: str | None, dataset: Dataset, kind: str = "parts") -> tuple[str
     proposed = proposal(dataset)
     if given is None or given == proposed.model:
         return proposed.model, proposed.said
-    asked = registry.model(given)
-    return asked.key, f"“{asked.label}” was asked for. {proposed.said}"
+    chosen = registry.model(given)
+    return chosen.key, f"“{chosen.label}” was asked for. {proposed.said}"
 
 
 def dataset(
     options: argparse.Namespace, store: RunStore, output: Output, hide: float | None = None
 ) -> Dataset:
-    """The data that :func:`add_data` asked for; ``hide`` is a fraction of entries to hide.
+    """Load the data of :func:`add_data`; ``hide`` : fraction of entries to mask.
 
     Raises
     ------

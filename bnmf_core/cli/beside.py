@@ -1,4 +1,4 @@
-"""Components beside a catalogue of the user's, in a terminal and as a document."""
+"""Compare components with a user's catalogue, for terminal and JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from bnmf_core.data.catalogue import Matched, match_catalogue, read_catalogue
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.answer import Answer
 
-# Modes that are compared with it, those with mass first.
+# Largest number of modes that are compared, those with mass first.
 MOST_MODES = 4
 
 
 def matched(path: Path | None, dataset: Dataset) -> Matched | None:
-    """The catalogue in a file, by the features of the data; None where no file is named.
+    """Load a catalogue and match it to the features of the data; None without a path.
 
     Raises
     ------
@@ -27,13 +27,13 @@ def matched(path: Path | None, dataset: Dataset) -> Matched | None:
     return None if path is None else match_catalogue(read_catalogue(path), dataset.features)
 
 
-def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
-    """How near entries are to the components, numbered from 1, of the leading modes."""
+def compared(answer: Answer, catalogue: Matched) -> dict[str, Any]:
+    """Nearest entries to the components, numbered from 1, of the leading modes."""
     leading = verdicts.leading(answer)[:MOST_MODES]
     modes = [answer.mode_names[k] for k in leading]
     representative = answer.modes.representative
     A = answer.comparison.aligned(representative[leading])
-    # Components have the numbers of mode 1, whichever mode leads.
+    # Components are numbered by mode 1, whichever mode leads.
     order = matching(A[:1], answer.comparison.aligned(representative[:1])[0])[0]
     found = cosines(A[:, :, order], catalogue.values)
     table = nearest_entries(found, catalogue.entries, modes)
@@ -41,7 +41,7 @@ def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
     called = numbered([], found.shape[1])
     return {
         "name": catalogue.name,
-        "matched": catalogue.said,
+        "matched": catalogue.summary,
         "said": catalogue_said(found, catalogue.entries, modes, called),
         "modes": modes,
         "nearest": [
@@ -57,7 +57,7 @@ def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
 
 
 def show(known: dict[str, Any] | None, output: Output) -> None:
-    """Print it for people; nothing where there is no catalogue."""
+    """Print the comparison, if there is a catalogue."""
     if known is None:
         return
     output.say(f"{known['said']} {known['matched']}")

@@ -1,4 +1,4 @@
-"""``bring``: factorizations that other programs made, as runs."""
+"""``bring``: import factorizations of other programs as runs."""
 
 import argparse
 from pathlib import Path
@@ -28,7 +28,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def bring(options: argparse.Namespace, output: Output) -> None:
-    """Keep the factorizations, and show the runs."""
+    """Import the factorizations and show the runs."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output)
     matrices = []

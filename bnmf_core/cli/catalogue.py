@@ -1,4 +1,4 @@
-"""``samples``: what can be run, on what, and how it can be set."""
+"""``samples``: list samples, generators, algorithms, models and their settings."""
 
 import argparse
 import dataclasses
@@ -20,7 +20,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def samples(options: argparse.Namespace, output: Output) -> None:
-    """Print what there is."""
+    """Print the lists."""
     known = {
         "generators": [_described(entry) for entry in GENERATORS.values()],
         "algorithms": [

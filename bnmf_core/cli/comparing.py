@@ -1,4 +1,4 @@
-"""``compare``: several algorithms on the same data, and one scoreboard of them."""
+"""``compare``: run several algorithms on the same data and show one scoreboard."""
 
 import argparse
 from contextlib import closing
@@ -41,7 +41,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def compare(options: argparse.Namespace, output: Output) -> str:
-    """Make the runs and say how they did; returns "cancelled" or "complete"."""
+    """Make the runs and show the scoreboard; return "cancelled" or "complete"."""
     distance = find_distance(options.distance)
     for name in ("threshold", "radius"):
         value = getattr(options, name)
@@ -62,11 +62,11 @@ def compare(options: argparse.Namespace, output: Output) -> str:
         for record in records:
             if record.status in ("failed", "interrupted"):
                 output.note(f"Run {record.id} has {record.status}: {record.message}")
-        kept = [record.id for record in records if record.done]
-        if interrupted.is_set() or not kept:
+        usable = [record.id for record in records if record.done]
+        if interrupted.is_set() or not usable:
             running.refuse_broken(records)
             return "cancelled"
-        comparison = open_comparison(store, kept)
+        comparison = open_comparison(store, usable)
         wanted = ["structure", *(stage.key for stage in scoreboard.stages())]
         with running.cluster(options, output) as cluster:
             running.compute(comparison, wanted, output, interrupted, cluster)
@@ -82,20 +82,20 @@ def show(board: Board, output: Output) -> None:
     """Print a scoreboard."""
     table = scoreboard.scoreboard(board)
     names = group_names(board.comparison.runs, board.groups)
-    said = say(groups_found(board, names))
+    summary = say(groups_found(board, names))
     distance = DISTANCES[board.metric]
     document = {
         "distance": {"key": board.metric, "unit": distance.unit},
         "threshold": board.modes.threshold,
         "radius": board.radius,
-        "said": said,
+        "said": summary,
         "groups": [{"name": names[group], "runs": ids} for group, ids in board.groups.items()],
         "scores": plain_rows(table.assign(group=table["group"].map(names))),
     }
 
     def print_it() -> None:
         threshold = f"{board.modes.threshold:.3g}{distance.unit_behind}"
-        output.say(f"{said} Modes are told apart at {threshold}.")
+        output.say(f"{summary} Modes are told apart at {threshold}.")
         marked = table["text"] + table["best"].map({True: " *", False: ""})
         cells = dict(zip(zip(table["criterion"], table["group"], strict=True), marked, strict=True))
         rows = []

@@ -1,4 +1,4 @@
-"""From words on the command line to a dataset and to checked settings."""
+"""Build datasets and validated settings from command-line arguments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +24,7 @@ from bnmf_core.data.synthetic import GENERATORS
 from bnmf_core.registry import ALGORITHMS, algorithm
 from bnmf_core.store.run_store import RunStore
 
-# Choices of a reading that an option calls otherwise.
+# Choices of a reading and the names of their options.
 OPTIONS = {
     "header_row": "header",
     "names_column": "names",
@@ -39,7 +39,7 @@ OPTIONS = {
     "features_are": "features-are",
     "settings": "reading",
 }
-# Observations in memory of data that are read in blocks.
+# Least number of observations in memory for data in blocks.
 FEWEST = 2
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
@@ -56,18 +56,18 @@ def find_data(
 ) -> Dataset:
     """A sample, generated data, stored data by their id, or a file's matrix.
 
-    ``values`` are a generator's, ``seed`` is that of a generator and of what is hidden;
-    ``chosen`` is how a file is to be read, and ``note`` is told how it was; ``joined``
-    are files of names and labels for it; ``hide`` is the fraction of the entries to hide, if any.
+    ``values`` : settings of a generator. ``seed`` : of a generator and of masked entries.
+    ``chosen`` : fixed choices for reading a file. ``note`` : called with sentences on the reading.
+    ``joined`` : files of names and labels. ``hide`` : fraction of the entries to mask.
 
     Raises
     ------
     BNMFError
-        When there is nothing of that name, or it cannot be read.
+        When the data do not exist or cannot be read.
     """
     if hide is not None:
         data = find_data(name, store, chosen, values, seed, None, note, joined)
-        # A generator that is hidden from has drawn from the seed itself.
+        # The generator has used the seed itself.
         return hide_entries(data, hide, np.random.default_rng([seed, 1]))
     if values and name not in GENERATORS:
         raise SettingsError(
@@ -76,8 +76,8 @@ def find_data(
         )
     path = Path(name)
     if (chosen or joined) and not path.is_file():
-        given = [*(chosen or {}), *(["join"] if joined else [])]
-        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in given)
+        keys = [*(chosen or {}), *(["join"] if joined else [])]
+        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in keys)
         raise SettingsError(f"{options} is for files, and there is no file {name!r}.")
     if name in SAMPLES and not chosen:
         return load_sample(name)
@@ -102,22 +102,22 @@ def find_data(
 def in_blocks(
     name: str,
     store: RunStore,
-    given: Sequence[str],
+    choices: Sequence[str],
     observations: str,
     sample: int | None,
     seed: int,
 ) -> Dataset:
-    """A file or Zarr folder that is read in blocks where it lies.
+    """Open a file or Zarr folder that is read in blocks.
 
-    ``given`` are the choices of a reading that were made, of which only ``observations`` is one
-    here; ``sample`` is how many observations are in memory, ``seed`` draws them.
+    ``choices`` : names of the given choices, of which only ``observations`` is allowed.
+    ``sample`` : number of observations in memory, drawn with ``seed``.
 
     Raises
     ------
     BNMFError
-        When it cannot be read in blocks, or something else was chosen.
+        When it cannot be read in blocks, or another choice was given.
     """
-    if further := [key for key in given if key != "observations"]:
+    if further := [key for key in choices if key != "observations"]:
         options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in further)
         raise SettingsError(
             f"{options} cannot be given with --blocks, which takes a store as it is; only "
@@ -125,8 +125,8 @@ def in_blocks(
         )
     if sample is not None and sample < FEWEST:
         raise SettingsError(f"--sample was {sample}; at least {FEWEST} observations are needed.")
-    asked = SAMPLE if sample is None else sample
-    dataset = Dataset.from_blocks(name, observations=observations, sample=asked, seed=seed)
+    size = SAMPLE if sample is None else sample
+    dataset = Dataset.from_blocks(name, observations=observations, sample=size, seed=seed)
     taken = {entry.id: entry.name for entry in store.dataset_entries()}
     return named_apart(dataset, taken)
 
@@ -140,16 +140,16 @@ def _from_file(
 ) -> Dataset:
     if path.suffix.lower() == ".npy" and path.stat().st_size > read_limits().reading_bytes:
         return map_npy(path, observations=chosen.get("observations", "rows"))
-    beside: list[tuple[str, bytes, str | None]] = []
+    others: list[tuple[str, bytes, str | None]] = []
     for word in joined:
         side, equals, file = word.partition("=")
         other = Path(file if equals else word)
         if not other.is_file():
             raise NotFoundError(f"There is no file {str(other)!r} to join.")
-        beside.append((other.name, other.read_bytes(), side if equals else None))
+        others.append((other.name, other.read_bytes(), side if equals else None))
     reading = inspect_file(path, chosen=chosen)
-    reading = oriented(reading, {name: content for name, content, _ in beside})
-    said = [f"{path.name} is read as {reading.what}.", *reading.doubts]
+    reading = oriented(reading, {name: content for name, content, _ in others})
+    sentences = [f"{path.name} is read as {reading.what}.", *reading.doubts]
     try:
         dataset = load_file(path, reading=reading)
     except DataError as error:
@@ -157,15 +157,15 @@ def _from_file(
             raise
         ways = "as 0 (--negative zero) or as not observed (--negative missing)"
         raise DataError(f"{error} Take such entries {ways}.") from error
-    for name, content, given in beside:
-        dataset, sentence = join(dataset, content, name, given)
-        said.append(sentence)
+    for name, content, axis in others:
+        dataset, sentence = join(dataset, content, name, axis)
+        sentences.append(sentence)
     dataset, sentence = labelled(dataset)
     dataset, renamed = named_by_symbols(dataset)
     numbers = numbers_of(dataset)
-    said += [*filter(None, (sentence, renamed, numbers.said, numbers.advice, dataset.empty))]
+    sentences += [*filter(None, (sentence, renamed, numbers.reason, numbers.advice, dataset.empty))]
     if note is not None:
-        for sentence in said:
+        for sentence in sentences:
             note(sentence)
     taken = {entry.id: entry.name for entry in store.dataset_entries()}
     return named_apart(dataset, taken)
@@ -191,7 +191,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[str, Value]:
-    """The values as their declarations want them, checked.
+    """Convert values to their declared types and validate them.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[s
 
 
 def _read(text: str, declared: Declaration) -> Value:
-    """The truth value, None or number that is written there, if a setting can be that, or text."""
+    """Parse a truth value, None or number, if the declaration allows it; else return the text."""
     word = text.lower()
     if declared.choices or (declared.pattern and word != "none"):
         return text
@@ -222,7 +222,7 @@ def _read(text: str, declared: Declaration) -> Value:
 def settings_by_algorithm(
     keys: Sequence[str], values: Mapping[str, str]
 ) -> dict[str, dict[str, Value]]:
-    """Which of the ``--set`` values each chosen algorithm takes.
+    """Assign ``--set`` values to the chosen algorithms.
 
     "key=value" goes to every algorithm that has the setting, "algorithm.key=value" to one.
 

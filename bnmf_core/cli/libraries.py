@@ -1,4 +1,4 @@
-"""``transforms``: learn a library of transforms for Q-Transform, or bring one in."""
+"""``transforms``: learn or import a library of transforms for Q-Transform."""
 
 import argparse
 from dataclasses import fields
@@ -39,7 +39,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def transforms(options: argparse.Namespace, output: Output) -> None:
-    """Write a learned library to a file, or keep one from a file."""
+    """Learn a library and write it to a file, or import one."""
     if options.add is not None:
         found = TransformLibrary.load(options.add)
         library.keep(found)
@@ -66,14 +66,14 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
                 f"The file {str(options.output)!r} cannot be written: {error.strerror or error}."
             ) from error
         words = f"written to {options.output}"
-    told = {
+    document = {
         "key": found.key,
         "pairs": found.count,
         "rank": found.rank,
         "recipe": dict(found.recipe),
     }
     output.result(
-        told,
+        document,
         lambda: output.say(
             f"Library {found.key}, {found.count} pairs of transfer rank {found.rank}: {words}"
         ),

@@ -1,4 +1,4 @@
-"""Which subcommands there are, and what an error or Ctrl-C becomes."""
+"""The subcommands, and the handling of errors and Ctrl-C."""
 
 import argparse
 import sqlite3
@@ -31,7 +31,7 @@ from bnmf_core.store.health import Damage
 from bnmf_core.version import VERSION
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
-# Nothing of the store is read, or it is repaired.
+# Commands that do not read the store, or repair it.
 WITHOUT_STORE = (
     *(catalogue.samples, reading.inspect, upkeep.recover),
     *(operating.back_up, operating.restore, operating.usage, operating.forget),
@@ -40,15 +40,15 @@ WITHOUT_STORE = (
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are sentences like all others."""
+    """An argument parser that raises errors as sentences."""
 
     def error(self, message: str) -> Never:
-        """Raise instead of leaving the program."""
+        """Raise instead of exiting."""
         raise SettingsError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
 
 
 def parser() -> Parser:
-    """The whole command line; algorithms, models and settings come from the registry."""
+    """The command line; algorithms, models and settings come from the registry."""
     whole = Parser(
         prog="bnmf",
         description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
@@ -87,8 +87,7 @@ def parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    Returns 0, 1 after an error told on stderr, 3 where something that is kept is damaged and was
-    left out, or 130 when cancelled.
+    Returns 0, 1 after an error, 3 if damaged stored data were left out, or 130 when cancelled.
     """
     output = Output()
     try:

@@ -14,9 +14,9 @@ from bnmf_core.store.health import Damage
 from bnmf_core.store.home import EVERYBODY, data_home, store_of
 from bnmf_core.store.run_store import RunStore
 
-# Seconds in which the runs of an owner have to stop.
+# Seconds to wait for the runs of an owner to stop.
 PATIENCE = 60.0
-# Seconds after which nothing of them has come back.
+# Seconds to wait for late writes of an app.
 SETTLED = 1.0
 
 
@@ -44,20 +44,20 @@ def add_commands(commands: Commands) -> None:
 def back_up(options: argparse.Namespace, output: Output) -> None:
     """Write the backup."""
     made = backup.write(_home(options), options.file)
-    said = [f"{sentence} It is in the backup as it is." for sentence in made.said]
-    output.damaged(Damage("list", "", sentence) for sentence in said)
-    told = {"output": str(options.file), **vars(made)}
+    warnings = [f"{sentence} It is in the backup as it is." for sentence in made.said]
+    output.damaged(Damage("list", "", sentence) for sentence in warnings)
+    document = {"output": str(options.file), **vars(made)}
     where = f"{made.files:,} files ({made.bytes / 1e6:,.2f} MB) are in {options.file}."
-    output.result(told, lambda: output.say(where))
+    output.result(document, lambda: output.say(where))
 
 
 def restore(options: argparse.Namespace, output: Output) -> None:
-    """Put a backup back."""
+    """Restore a backup."""
     home = options.store or Path(data_home())
     made = backup.restore(options.file, home)
-    told = {"store": str(home), **vars(made)}
+    document = {"store": str(home), **vars(made)}
     where = f"{made.files:,} files ({made.bytes / 1e6:,.2f} MB) are in {home}, each as it was."
-    output.result(told, lambda: output.say(where))
+    output.result(document, lambda: output.say(where))
 
 
 def usage(options: argparse.Namespace, output: Output) -> None:
@@ -75,7 +75,7 @@ def usage(options: argparse.Namespace, output: Output) -> None:
 
 
 def forget(options: argparse.Namespace, output: Output) -> None:
-    """Say what would go, or remove it."""
+    """List what would be removed, or remove it."""
     home, known = _home(options), forgetting.owners(_home(options))
     if bool(options.owner) == options.all:
         raise SettingsError("Name one owner, as `bnmf usage` lists them, or give --all.")
@@ -83,31 +83,31 @@ def forget(options: argparse.Namespace, output: Output) -> None:
         raise NotFoundError(
             f"There is no owner {clean_name(options.owner)!r} here; `bnmf usage` lists them."
         )
-    found = [_theirs(home, one, output) for one in (known if options.all else [options.owner])]
-    for one in reversed(found) if options.yes else ():
-        _stop(RunStore(store_of(home, one.owner)), one)
-        # An app that is at work may write what it had begun.
-        while forgetting.parts_of(home, one.owner):
-            forgetting.forget(home, one.owner)
+    found = [_theirs(home, name, output) for name in (known if options.all else [options.owner])]
+    for entry in reversed(found) if options.yes else ():
+        _stop(RunStore(store_of(home, entry.owner)), entry)
+        # A running app may still write.
+        while forgetting.parts_of(home, entry.owner):
+            forgetting.forget(home, entry.owner)
             time.sleep(SETTLED)
 
     def show() -> None:
-        for one in found:
-            output.say(f"{one.owner}: {one.said}, {one.bytes / 1e6:,.2f} MB.")
+        for entry in found:
+            output.say(f"{entry.owner}: {entry.counts}, {entry.bytes / 1e6:,.2f} MB.")
         output.say("All of it is removed." if options.yes else "Give --yes to remove it.")
 
-    output.result({"owners": [vars(one) for one in found], "removed": options.yes}, show)
+    output.result({"owners": [vars(entry) for entry in found], "removed": options.yes}, show)
 
 
 def _theirs(home: Path, owner: str, output: Output) -> Theirs:
-    """What is an owner's, and what of their list is damaged."""
+    """Count what belongs to an owner and report damage of their list."""
     store = RunStore(store_of(home, owner))
     output.damaged(health.of_list(store))
     return forgetting.theirs(home, store)
 
 
 def _stop(store: RunStore, found: Theirs) -> None:
-    """Stop what is running of an owner, wherever it is made."""
+    """Cancel the active runs of an owner and wait for them."""
     end = time.monotonic() + PATIENCE
     while active := [run for run in store.runs() if run.active]:
         for run in active:

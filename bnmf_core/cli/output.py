@@ -1,4 +1,4 @@
-"""What the terminal shows: results on stdout, progress and errors on stderr."""
+"""Terminal output: results on stdout, progress and errors on stderr."""
 
 import argparse
 import json
@@ -24,14 +24,14 @@ TELL_EVERY = 30.0
 class Output:
     """Tables or one JSON document on stdout, everything else on stderr.
 
-    Text of the user's (names, file names) is never read as markup.
+    User text (names, file names) is never interpreted as markup.
     """
 
     def __init__(self) -> None:
         self.as_json = False
-        # What was found damaged in the store.
+        # Damage found in the store.
         self.damage: list[Damage] = []
-        # Sentences about results that were damaged and have been computed again.
+        # Sentences on damaged results that were computed again.
         self.repaired: list[str] = []
         # A pipe gets whole lines, whatever their width.
         width = None if sys.stdout.isatty() else 500
@@ -39,10 +39,9 @@ class Output:
         self._aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
     def result(self, document: object, show: Callable[[], None]) -> None:
-        """Print the document as JSON where that was asked for, else call ``show``.
+        """Print the document as JSON if requested, else call ``show``.
 
-        What is damaged is part of the document, as ``damage``, and what has been computed again
-        for that reason, as ``repaired``.
+        The document includes ``damage``, and ``repaired`` results that were computed again.
         """
         if self.as_json:
             if isinstance(document, dict):
@@ -53,30 +52,30 @@ class Output:
             show()
 
     def say(self, words: str) -> None:
-        """A line of the result, for people."""
+        """Print a line of the result."""
         self._screen.print(Text(words))
 
     def note(self, words: str) -> None:
-        """A line beside the result."""
+        """Print a line to stderr."""
         self._aside.print(Text(words))
 
     def damaged(self, found: Iterable[Damage]) -> None:
-        """What is damaged and left out: said once, and told by the exit code in the end."""
+        """Report each damage once; the exit code reflects it."""
         for one in found:
             if one not in self.damage:
                 self.damage.append(one)
                 self._aside.print(Text(one.said, style="yellow"))
 
     def error(self, words: str) -> None:
-        """A sentence that says what went wrong."""
+        """Print an error."""
         self._aside.print(Text(" ".join(words.split()), style="red"))
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = ""
     ) -> None:
-        """Rows of values below the names of their columns; numbers stand on the right.
+        """Print a table; numbers are right-aligned.
 
-        Only the last column is broken into lines where the screen is narrow.
+        Only the last column wraps on a narrow screen.
         """
         cells = [list(row) for row in rows]
         if title:
@@ -96,7 +95,7 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """Bars on stderr while something works, or a line now and then where it is no terminal."""
+        """Progress bars on stderr, or occasional lines if it is no terminal."""
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),

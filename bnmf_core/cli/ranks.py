@@ -1,4 +1,4 @@
-"""``ranks``: how many components, by evidence, hidden entries, stability and number of modes."""
+"""``ranks``: compare ranks by evidence, hidden entries, stability and number of modes."""
 
 import argparse
 import math
@@ -28,7 +28,7 @@ from bnmf_core.evidence.rank_study import NOISES, RankStudy
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import of_counts, recommend
 
-# Columns that a terminal has room for, and their names there.
+# Columns shown in a terminal and their headings.
 SHOWN = {
     "rank": "rank",
     "log_evidence": "log evidence",
@@ -90,9 +90,9 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     for sentence in filter(None, (why, ranks_said(dataset))):
         if not output.as_json:
             output.note(sentence)
-    # Like the page Rank, which shows the study.
+    # The same question as on the page Rank, which shows the study.
     noise = options.noise or ("free" if options.sigma is None else "same")
-    asked = RankQuestion(
+    question = RankQuestion(
         dataset.hash,
         tuple(tried),
         noise,
@@ -103,7 +103,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         evidence=bool(options.evidence),
     )
     if options.evidence is None:
-        asked = asked.in_time(dataset)
+        question = question.in_time(dataset)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,
@@ -112,7 +112,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         task = bars.add_task("comparing ranks", total=1.0, made="")
 
         def study_on(executor: Executor | None) -> RankStudy:
-            return asked.studied(
+            return question.studied(
                 dataset,
                 rate=options.rate,
                 executor=executor,
@@ -125,24 +125,24 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
-    told = {"model": model.key, "model_said": why}
-    output.result(told | document(study), _shown(study, model, output))
-    if options.rate is None:  # the page Rank, which asks for none, shows the study, too
+    fields = {"model": model.key, "model_said": why}
+    output.result(fields | document(study), _shown(study, model, output))
+    if options.rate is None:  # the page Rank, which sets no rate, shows the study, too
         try:
             store.add_dataset(dataset)
-            write(RankWork(store.root, asked, dataset).folder, asked, study)
+            write(RankWork(store.root, question, dataset).folder, question, study)
         except DiskError as error:
             output.note(f"The study is not stored. {error}")
     return "complete"
 
 
 def parsed(text: str, dataset: Dataset) -> list[int]:
-    """The ranks that "2:8" or "2,4,8" stand for; of "" those that half of the data allow.
+    """Parse "2:8" or "2,4,8"; "" gives the default ranks for the data.
 
     Raises
     ------
     SettingsError
-        When it is neither.
+        When the text is neither.
     """
     try:
         if ":" in text or not text:
@@ -156,7 +156,7 @@ def parsed(text: str, dataset: Dataset) -> list[int]:
 
 
 def document(study: RankStudy) -> dict[str, object]:
-    """A study as plain values; what is not known is null."""
+    """A study as plain values; unknown values are None."""
     rows = [
         {
             key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -164,11 +164,11 @@ def document(study: RankStudy) -> dict[str, object]:
         }
         for row in study.table.to_dict("records")
     ]
-    said = {key: vars(criterion) for key, criterion in study.criteria.items()}
+    criteria = {key: vars(criterion) for key, criterion in study.criteria.items()}
     found = recommend(study)
     return {
         "ranks": rows,
-        "criteria": said,
+        "criteria": criteria,
         "noise": study.noise,
         "prior": study.prior,
         "rank": found.rank,
@@ -203,8 +203,8 @@ def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]
         output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
-        if told := say(of_counts(study)):
-            output.say(told)
+        if sentence := say(of_counts(study)):
+            output.say(sentence)
         for criterion in study.criteria.values():
             output.say(f"{criterion.label}. {criterion.rule} {criterion.said}")
         output.say(f"{study.noise} {study.prior}".lstrip())

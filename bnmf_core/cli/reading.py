@@ -1,4 +1,4 @@
-"""``inspect``, and the options of a file's reading that ``run`` and ``ranks`` share with it."""
+"""``inspect``, and the options for reading files that other commands share."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ from bnmf_core.data.reading import AXES, NEGATIVE, SEPARATORS, Reading
 
 NONE = "none"
 DECIMALS = {"point": ".", "comma": ","}
-# Choices of a Reading, with what they are called in a sentence.
+# Choices of a Reading and their labels.
 SHOWN = {
     "format": "taken as",
     "encoding": "encoding",
@@ -34,7 +34,7 @@ SHOWN = {
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how a file is to be read; what is left out is judged from the file."""
+    """Add options for reading a file; omitted ones are inferred."""
     group = command.add_argument_group("how a file is read (default: inferred from the file)")
     group.add_argument("--observations", choices=AXES, help="where a file has them")
     group.add_argument("--format", choices=list(FORMATS), help="what kind of file it is")
@@ -85,12 +85,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def choices(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options say, as :func:`bnmf_core.inspect_file` takes it.
+    """The options as choices of :func:`bnmf_core.inspect_file`.
 
     Raises
     ------
     SettingsError
-        When an option cannot be understood.
+        When an option is invalid.
     """
     by_word = {word: separator for separator, word in SEPARATORS.items()}
     chosen: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def shape(text: str) -> tuple[int, int]:
-    """The two numbers of "50x50".
+    """Parse an image shape such as "50x50".
 
     Raises
     ------
@@ -148,18 +148,18 @@ def add_commands(commands: Commands) -> None:
 
 
 def inspect(options: argparse.Namespace, output: Output) -> None:
-    """Print the reading of a file, and which model its numbers suit."""
+    """Print the reading of a file and the proposed model."""
     if not Path(options.file).is_file():
         raise NotFoundError(f"There is no file {options.file!r}.")
     reading = inspect_file(options.file, chosen=choices(options))
-    suited, said = None, ""
+    suited, advice = None, ""
     if not reading.faults:
         try:
             dataset = load_file(options.file, reading=reading)
             suited = proposal(dataset)
-            said = f"{suited.said} {dataset.empty}".rstrip()
+            advice = f"{suited.said} {dataset.empty}".rstrip()
         except DataError as error:  # such as a matrix of one row
-            said = f"? {error}"
+            advice = f"? {error}"
 
     def show() -> None:
         output.say(f"Read as {reading.what}.")
@@ -191,8 +191,8 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
             output.say(f"? {sentence}")
         for sentence in reading.faults:
             output.say(f"! {sentence}")
-        if said:
-            output.say(said)
+        if advice:
+            output.say(advice)
 
     document = reading.plain()
     if suited is not None:

@@ -25,13 +25,13 @@ def open_store(folder: Path | None) -> RunStore:
 
 
 def tell_list(folder: Path | None, output: Output) -> None:
-    """Say whether runs are on the disk that the list does not show."""
+    """Report runs on the disk that the list does not show."""
     if (root := folder or data_home()).is_dir() and any(root.iterdir()):
         output.damaged(health.of_list(open_store(root)))
 
 
 def of_one_owner(store: RunStore) -> str:
-    """Where else to look, in the folder of a server that several share; "" in any other."""
+    """A hint to the owners' stores in the folder of a shared server; "" elsewhere."""
     owners = len(owners_in(store.root))
     if not owners:
         return ""

@@ -1,4 +1,4 @@
-"""``runs``, ``metrics`` and ``export``: what was made, how different it is, and the files."""
+"""``runs``, ``metrics`` and ``export``: list, compare and export runs."""
 
 import argparse
 from collections.abc import Hashable
@@ -21,7 +21,7 @@ from bnmf_core.share import formats
 from bnmf_core.share.formats import FORMATS
 from bnmf_core.store import files, health
 
-# Of the table of modes, and what they are called in a terminal.
+# Columns of the table of modes and their headings.
 COLUMNS = {
     "mode": "mode",
     "found_by": "found by",
@@ -97,28 +97,28 @@ def runs(options: argparse.Namespace, output: Output) -> None:
 
 
 def metrics(options: argparse.Namespace, output: Output) -> None:
-    """Compare the factorizations of runs, through the analysis that the dashboard shows."""
+    """Compare the factorizations of runs with the analysis of the dashboard."""
     store = open_store(options.store)
     distance = find_distance(options.distance)
     found = open_comparison(store, options.run_ids)
     weighed = ["evidence"] if options.mass else []
     compute(found, ["structure", "islands", *weighed], output)
-    told = _compare(found, options)
+    results = _compare(found, options)
 
     def show() -> None:
-        count = told["mode_count"]
-        origin = "suggested" if told["threshold_suggested"] else "given"
-        at = f"{told['threshold']:.4g}{distance.unit_behind}"
+        count = results["mode_count"]
+        origin = "suggested" if results["threshold_suggested"] else "given"
+        at = f"{results['threshold']:.4g}{distance.unit_behind}"
         output.say(
             f"{count} mode{'s' * (count != 1)} under {distance.label} at {at} "
-            f"({origin}), {told['members']} factorizations"
+            f"({origin}), {results['members']} factorizations"
         )
-        for sentence in told["sentences"]:
+        for sentence in results["sentences"]:
             output.say(f"- {sentence}")
         columns = COLUMNS | {"best_error": f"best {found.measure_heading}"}
-        rows = [_row(mode, found) for mode in told["modes"]]
+        rows = [_row(mode, found) for mode in results["modes"]]
         output.table(list(columns.values()), rows)
-        radii = [f"balls {radius:.3g}" for radius in told["radii"]]
+        radii = [f"balls {radius:.3g}" for radius in results["radii"]]
         output.table(
             [
                 "run",
@@ -141,11 +141,11 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
                     *map(found.measure_told, r["error"].values()),
                     *r["covering_numbers"],
                 )
-                for r in told["runs"]
+                for r in results["runs"]
             ],
         )
 
-    output.result(told, show)
+    output.result(results, show)
 
 
 def export(options: argparse.Namespace, output: Output) -> None:
@@ -161,7 +161,7 @@ def export(options: argparse.Namespace, output: Output) -> None:
     files.hand_over(options.output, "file", write)
     size = options.output.stat().st_size
     of_all = "" if made[0] >= record.done else f"of {record.done} "
-    told = {
+    fields = {
         "run": options.run_id,
         "format": options.format,
         "output": str(options.output),
@@ -169,28 +169,28 @@ def export(options: argparse.Namespace, output: Output) -> None:
         "particles": made[0],
     }
     output.result(
-        told,
+        fields,
         lambda: output.say(
             f"{made[0]} {of_all}factorizations written to {options.output} ({size / 1e6:.2f} MB)"
         ),
     )
 
 
-def modes_told(answer: Answer) -> list[dict[Hashable, object]]:
-    """The rows of the table of modes, numbered from 1; what is not known is null."""
+def mode_rows(answer: Answer) -> list[dict[Hashable, object]]:
+    """Rows of the table of modes, numbered from 1; unknown values are None."""
     return plain_rows(answer.table.assign(mode=answer.table["mode"] + 1))
 
 
 def plain_rows(table: pd.DataFrame) -> list[dict[Hashable, object]]:
-    """The rows of a table as plain values; what is not known is null."""
+    """Rows of a table as plain values; unknown values are None."""
     return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def _row(mode: dict[Hashable, object], found: Comparison) -> tuple[object, ...]:
     error = mode["best_error"]
     best = found.measure_told(error) if isinstance(error, float) else None
-    told = mode | {"best_error": best}
-    return tuple("" if told[key] is None else told[key] for key in COLUMNS)
+    cells = mode | {"best_error": best}
+    return tuple("" if cells[key] is None else cells[key] for key in COLUMNS)
 
 
 def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
         "threshold": modes.threshold,
         "threshold_suggested": options.threshold is None,
         "mode_count": modes.count,
-        "modes": modes_told(answer),
+        "modes": mode_rows(answer),
         "sentences": [
             say(fact, answer.mode_names) for facts in answer.facts.values() for fact in facts
         ],

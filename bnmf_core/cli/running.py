@@ -1,4 +1,4 @@
-"""``run`` and ``resume``: make factorizations and watch them; Ctrl-C keeps what was made."""
+"""``run`` and ``resume``: make factorizations; Ctrl-C stops and keeps finished ones."""
 
 import argparse
 import signal
@@ -46,7 +46,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def scheduling(of_runs: bool = True) -> argparse.ArgumentParser:
-    """Where the work is done; an analysis comes back by itself, runs only when that is allowed."""
+    """Options for the scheduler; an analysis falls back to this machine, runs only if allowed."""
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
         "--scheduler",
@@ -64,7 +64,7 @@ def scheduling(of_runs: bool = True) -> argparse.ArgumentParser:
 
 
 def add_runs(command: argparse.ArgumentParser) -> None:
-    """Add what :func:`make_specs` reads."""
+    """Add the options of :func:`make_specs`."""
     command.add_argument(
         "--algorithm",
         action="append",
@@ -106,7 +106,7 @@ def add_runs(command: argparse.ArgumentParser) -> None:
 
 
 def start(options: argparse.Namespace, output: Output) -> str:
-    """Start the runs and wait for them; returns "cancelled" or "complete"."""
+    """Start the runs and wait for them; return "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output, options.hide)
     if (sampled := sample_said(dataset)) and not output.as_json:
@@ -129,7 +129,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
 
 
 def resume(options: argparse.Namespace, output: Output) -> str:
-    """Go on with a run and wait for it; returns "cancelled" or "complete"."""
+    """Resume a run and wait for it; return "cancelled" or "complete"."""
     store = open_store(options.store)
     output.damaged(health.of_data(store, store.run(options.run_id).dataset))
     with closing(JobRunner(store)) as runner:
@@ -147,7 +147,7 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
     Raises
     ------
     BNMFError
-        When a name or a setting is not known or not allowed.
+        When a name or a setting is unknown or invalid.
     """
     keys = list(dict.fromkeys(options.algorithm or [next(iter(ALGORITHMS))]))
     settings = inputs.settings_by_algorithm(keys, inputs.pairs(options.set, "--set"))
@@ -203,7 +203,7 @@ def made(
     output: Output,
     interrupted: threading.Event,
 ) -> list[str]:
-    """Start runs where the options say, and watch them until they have ended; their ids."""
+    """Start runs on the chosen scheduler, wait for them, and return their ids."""
     try:
         run_ids = begin(options.scheduler)
     except SchedulerError as error:
@@ -216,12 +216,12 @@ def made(
 
 
 def refuse_broken(records: Sequence[RunRecord]) -> None:
-    """Say which runs did not end as they should.
+    """Raise if runs failed or were interrupted.
 
     Raises
     ------
     RunError
-        When one has failed or was interrupted.
+        When one did; the message lists them.
     """
     broken = [record for record in records if record.status in ("failed", "interrupted")]
     if broken:
@@ -231,8 +231,8 @@ def refuse_broken(records: Sequence[RunRecord]) -> None:
 def watch(
     runner: JobRunner, run_ids: Sequence[str], interrupted: threading.Event, output: Output
 ) -> None:
-    """Show progress until no run is active; once interrupted, ask all of them to stop."""
-    asked = False
+    """Show progress until no run is active; cancel all runs when interrupted."""
+    cancelled = False
     with output.progress() as bars:
         tasks = {run_id: bars.add_task(run_id, total=1.0, made="waiting") for run_id in run_ids}
         while True:
@@ -248,8 +248,8 @@ def watch(
                 )
             if not any(record.active for record in records):
                 return
-            if interrupted.is_set() and not asked:
-                asked = True
+            if interrupted.is_set() and not cancelled:
+                cancelled = True
                 for record in records:
                     if record.active:
                         runner.cancel(record.id)
@@ -263,9 +263,9 @@ def compute(
     interrupted: threading.Event | None = None,
     cluster: Cluster | None = None,
 ) -> None:
-    """Compute these stages of a comparison and what they need, until it is ``interrupted``.
+    """Compute these stages of a comparison and their dependencies, until ``interrupted``.
 
-    ``cluster`` : where parts of the work are made, as of :func:`cluster`; None: here.
+    ``cluster`` : from :func:`cluster`; None for this machine.
     """
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
@@ -284,7 +284,7 @@ def compute(
 
 @contextmanager
 def cluster(options: argparse.Namespace, output: Output) -> Iterator[Cluster]:
-    """The cluster that the options name, for an analysis; where it is lost, a note says so."""
+    """The cluster of the options for an analysis; a note reports its loss."""
     with ExitStack() as opened:
 
         def find() -> Executor | None:
@@ -300,7 +300,7 @@ def cluster(options: argparse.Namespace, output: Output) -> Iterator[Cluster]:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """The first Ctrl-C sets the event; a second one ends the program at once."""
+    """The first Ctrl-C sets the event; a second one raises KeyboardInterrupt."""
     event = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""``app``: the dashboard, from wherever it is installed."""
+"""``app``: run the dashboard."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def app(options: argparse.Namespace, output: Output) -> None:
-    """Become the server."""
+    """Replace this process by the server."""
     if not 1 <= options.port <= 65535:
         raise SettingsError(f"--port was {options.port}; a number from 1 to 65535 is needed.")
     home = options.store or data_home()

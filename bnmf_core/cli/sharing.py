@@ -1,4 +1,4 @@
-"""``report``, ``archive``, ``open``, ``code``: what is handed to others, and opened from them."""
+"""``report``, ``archive``, ``open`` and ``code``: export and import runs."""
 
 import argparse
 from collections.abc import Callable
@@ -23,8 +23,7 @@ archive = lazy("bnmf_core.share.archive")
 opening = lazy("bnmf_core.share.opening")
 program = lazy("bnmf_core.share.code")
 
-# What a report is about is computed where it is not there yet; masses, which take minutes, only
-# where they are asked for.
+# Stages of a report, computed if missing; masses, which take minutes, only on request.
 STAGES = ["structure", "islands", "mixing", "downstream", "conclusions"]
 
 
@@ -91,24 +90,24 @@ def _write(
     answer = Answer(comparison, metric, modes, named=named)
     write(options.output, answer)
     size = options.output.stat().st_size
-    told = {"output": str(options.output), "bytes": size, "runs": answer.comparison.run_ids}
-    output.result(told, lambda: output.say(f"Written to {options.output} ({size / 1e6:.2f} MB)."))
+    fields = {"output": str(options.output), "bytes": size, "runs": answer.comparison.run_ids}
+    output.result(fields, lambda: output.say(f"Written to {options.output} ({size / 1e6:.2f} MB)."))
 
 
 def open_file(options: argparse.Namespace, output: Output) -> None:
-    """Bring an archive in, and show its runs."""
+    """Import an archive and show its runs."""
     store = open_store(options.store)
     opened = opening.open_archive(store, options.archive, options.salvage)
     records = [store.run(run_id) for run_id in opened.run_ids]
 
     def show() -> None:
-        for sentence in opened.said:
+        for sentence in opened.notices:
             output.say(sentence)
         if records:
             show_runs(records, store, output)
 
-    told = {"runs": [document(record, store) for record in records], "said": list(opened.said)}
-    output.result(told, show)
+    fields = {"runs": [document(record, store) for record in records], "said": list(opened.notices)}
+    output.result(fields, show)
 
 
 def code(options: argparse.Namespace, output: Output) -> None:
@@ -122,7 +121,7 @@ def code(options: argparse.Namespace, output: Output) -> None:
         output.damaged(health.of_run(store, record))
         try:
             made.append((record, store.particles(record.id)))
-        except DamagedError:  # the program is what makes them again
+        except DamagedError:  # the program makes them again
             made.append((record, None))
     text = program.script_of(made, store.dataset(records[0].dataset), options.archive)
     output.result({"program": text}, lambda: print(text, end=""))

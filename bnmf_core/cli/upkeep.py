@@ -1,4 +1,4 @@
-"""``clean`` and ``recover``: what nothing uses any more goes, and lost entries come back."""
+"""``clean`` and ``recover``: remove unused results and recover lost entries."""
 
 import argparse
 
@@ -20,7 +20,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def clean(options: argparse.Namespace, output: Output) -> None:
-    """Remove, or list, what is not used."""
+    """Remove or list unused results."""
     store = open_store(options.store)
     found = [one for one in find_unused(store) if options.datasets or one.kind != DATASET]
     total = sum(one.bytes for one in found)
@@ -41,13 +41,13 @@ def clean(options: argparse.Namespace, output: Output) -> None:
 
 
 def recover(options: argparse.Namespace, output: Output) -> None:
-    """Enter what is not in the index, and say what could not be; of a shared server, of all."""
+    """Recover lost entries of the index, on a shared server those of all owners."""
     store = open_store(options.store)
-    everybodys = [store, *(open_store(folder) for folder in owners_in(store.root))]
-    found = [bring_back(one) for one in everybodys]
+    stores = [store, *(open_store(folder) for folder in owners_in(store.root))]
+    found = [bring_back(owned) for owned in stores]
     ids = [run_id for one in found for run_id in one.runs]
     datasets = sum(one.datasets for one in found)
-    said = [sentence for one in found for sentence in one.said]
+    failures = [sentence for one in found for sentence in one.failures]
 
     def show() -> None:
         runs = len(ids)
@@ -57,8 +57,8 @@ def recover(options: argparse.Namespace, output: Output) -> None:
             if runs or datasets
             else "Everything on the disk is in the list."
         )
-        for sentence in said:
+        for sentence in failures:
             output.say(sentence)
 
-    told = {"runs": ids, "datasets": datasets, "said": said}
-    output.result(told, show)
+    document = {"runs": ids, "datasets": datasets, "said": failures}
+    output.result(document, show)

@@ -112,7 +112,7 @@ def apply_components(
     W = weights_given(new, kept, loss)
     usual = _left_out(known, kept, loss)
     misfit = _misfits(new, kept, W, loss)
-    return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.said)
+    return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.summary)
 
 
 def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Dataset, SharedFeatures]:
@@ -123,14 +123,14 @@ def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Datase
     between = at_places(known, new)
     shared = shared_features(known, new if between is None else between)
     if between is not None:
-        _, _, lacking = shared.said.partition(".")
+        _, _, lacking = shared.summary.partition(".")
         told = f"The new samples are interpolated to {between.D:,} of {known.D:,} analysed places"
         said = f"{told}, from {new.D:,} of their own.{lacking}"
-        new, shared = between, dataclasses.replace(shared, said=said)
+        new, shared = between, dataclasses.replace(shared, summary=said)
     if shared.only_first and not leave_out:
         raise DataError(
-            f"{shared.said} Bring samples with all features, or allow that these are left out of "
-            "the fit."
+            f"{shared.summary} Bring samples with all features, or allow that these are left out "
+            "of the fit."
         )
     return new, shared
 

@@ -43,7 +43,7 @@ class AllObservations(Protocol):
         """By which the sample was drawn."""
 
     @property
-    def can_be_kept(self) -> bool:
+    def can_be_stored(self) -> bool:
         """Whether it can be opened again, or is known to be elsewhere."""
 
     @property

@@ -21,7 +21,7 @@ from bnmf_core.numerics.matrix import dense
 
 # The unit in a heading such as "wavelength (nm)".
 _UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]")
-# Columns of words before the numbers that may name a row together.
+# Largest number of columns of words whose joined words may name a row.
 MOST_COLUMNS_OF_WORDS = 3
 
 
@@ -31,7 +31,7 @@ class Catalogue:
 
     Attributes
     ----------
-    name : what it is called. features : D' names of rows. entries : C names of columns.
+    name : for messages. features : D' names of rows. entries : C names of columns.
     values : (D', C), of any scale, ≥ 0.
     """
 
@@ -43,31 +43,31 @@ class Catalogue:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """A catalogue whose rows are the features of some data, in their order.
+    """A catalogue with its rows matched to the features of a dataset.
 
     Attributes
     ----------
     name, entries : as of the catalogue. values : (D, C).
-    said : how many of its rows were used and which were not, in a sentence.
+    summary : a sentence on how many of its rows were used, and which were not.
     """
 
     name: str
     entries: tuple[str, ...]
     values: np.ndarray
-    said: str
+    summary: str
 
 
 def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
     """Read a table whose first column names features, with a column for each entry.
 
-    Tab, comma or semicolon separate cells, as in COSMIC's files. Where the first column repeats
-    names, as "C>A" does in a file with "Type" and "SubType", another column of words that does not
-    is taken, or else all of them together.
+    Tab, comma or semicolon separate cells, as in COSMIC's files. If the first column repeats names,
+    such as "C>A" in a file with "Type" and "SubType", the names come from another column of words
+    without repeats, or else from all of them joined.
 
     Raises
     ------
     DataError, NotFoundError
-        Sentences that say what is wrong with the file.
+        When the file cannot be read; the message names the fault.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
 
 
 def _places(values: np.ndarray, entries: Sequence[str]) -> tuple[str, ...]:
-    """Names of rows from a first column of wavelengths, with its heading's unit; () without."""
+    """Row names from a first column of wavelengths with the unit in its heading; () without one."""
     if values.shape[1] < 2:
         return ()
     unit = _UNIT.search(entries[0])
@@ -123,7 +123,7 @@ def _read(
 
 
 def _by_more_columns(source: bytes | Path, filename: str, reading: Reading) -> tuple[str, ...]:
-    """Names of rows from a column of words that repeats none, or from all; () where none is."""
+    """Row names from a column of words without repeats, or from all joined; () if none works."""
     first = min(reading.number_columns, default=1)
     columns = []
     for place in range(1, min(first, MOST_COLUMNS_OF_WORDS + 1)):
@@ -136,19 +136,17 @@ def _by_more_columns(source: bytes | Path, filename: str, reading: Reading) -> t
 
 
 def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
-    """The rows of a catalogue in the order of D features, matched by name and never by place.
+    """Match the rows of a catalogue to D features by name, never by position.
 
-    Spectra are interpolated where the places of the data are others. A catalogue whose entries
-    stand in rows is turned: one of which no row is a feature, but columns are.
+    Spectra are interpolated at the wavelengths of the data. A catalogue is transposed if its
+    columns match features and its rows do not.
 
-    Channels of substitutions are the same in every spelling. Other names are the same when they
-    are equal, or else when they differ in upper and lower case only.
+    Substitution channels match in every spelling. Other names match exactly, or else ignoring case.
 
     Raises
     ------
     DataError
-        When a feature is not in the catalogue, or a name stands for two of its rows; says how many
-        match, and which do not.
+        When a feature is not in the catalogue or matches two rows; the message lists them.
 
     Examples
     --------
@@ -168,48 +166,48 @@ def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
     if _suited(turned, names) <= _suited(catalogue, names):
         return _matched(catalogue, names)
     found = _matched(turned, names, "columns")
-    return replace(found, said=f"{found.said} Its entries stand in rows, so it was turned.")
+    return replace(found, summary=f"{found.summary} Its entries stand in rows, so it was turned.")
 
 
 def _suited(catalogue: Catalogue, names: Sequence[str]) -> int:
-    """2 where a row of the catalogue has the name of a feature, 1 where both have an axis, or 0."""
+    """2 if a row of the catalogue is a feature, 1 if both have an axis, else 0."""
     if any({key(name) for name in names} & set(map(key, catalogue.features)) for key in KEYS):
         return 2
     return int(axis_of(names) is not None and axis_of(catalogue.features) is not None)
 
 
 def _matched(catalogue: Catalogue, names: tuple[str, ...], side: str = "rows") -> Matched:
-    """As :func:`match_catalogue` does, of a catalogue whose features stand on this side of it."""
+    """:func:`match_catalogue` for a catalogue with its features on this side."""
     for key in KEYS:
-        asked, held = [key(name) for name in names], [key(name) for name in catalogue.features]
+        keys, held = [key(name) for name in names], [key(name) for name in catalogue.features]
         at = {name: d for d, name in enumerate(held)}
-        if all(name in at for name in asked):
+        if all(name in at for name in keys):
             break
-    lacking = [name for name, one in zip(names, asked, strict=True) if one not in at]
+    lacking = [name for name, one in zip(names, keys, strict=True) if one not in at]
     if lacking and (between := _interpolated(catalogue, names)) is not None:
         return between
-    wanted = set(asked)
+    wanted = set(keys)
     unused = [name for name, one in zip(catalogue.features, held, strict=True) if one not in wanted]
     matched = len(names) - len(lacking)
-    told = f"{matched:,} of {len(names):,} features are in the catalogue {catalogue.name!r}"
+    counts = f"{matched:,} of {len(names):,} features are in the catalogue {catalogue.name!r}"
     others = f"Not a feature of the data: {named(unused)}." if unused else ""
     if lacking:
-        raise DataError(f"{told}. Missing: {named(lacking)}. {others}".rstrip())
+        raise DataError(f"{counts}. Missing: {named(lacking)}. {others}".rstrip())
     count = Counter(held)
-    twice = [name for name, one in zip(names, asked, strict=True) if count[one] > 1]
+    twice = [name for name, one in zip(names, keys, strict=True) if count[one] > 1]
     if twice:
         raise DataError(f"The catalogue {catalogue.name!r} has {side} of one name: {named(twice)}.")
     if len(wanted) < len(names):
         raise DataError("Features of the data share a name in the catalogue; give each its own.")
-    rows = [at[name] for name in asked]
-    said = f"All {len(names):,} features are in the catalogue, matched by name."
+    rows = [at[name] for name in keys]
+    summary = f"All {len(names):,} features are in the catalogue, matched by name."
     if unused:
-        said += f" {len(unused):,} of its {side} are left out. {others}"
-    return Matched(catalogue.name, catalogue.entries, catalogue.values[rows], said)
+        summary += f" {len(unused):,} of its {side} are left out. {others}"
+    return Matched(catalogue.name, catalogue.entries, catalogue.values[rows], summary)
 
 
 def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
-    """A catalogue of spectra at the places of the data, between its own; None where it is none."""
+    """Interpolate a catalogue of spectra at the places of the data; None if it has no axis."""
     data, held = axis_of(names), axis_of(catalogue.features)
     if data is None or held is None:
         return None
@@ -228,8 +226,8 @@ def _interpolated(catalogue: Catalogue, names: Sequence[str]) -> Matched | None:
             + ("they share none." if apart else "leave out the features that it does not cover.")
         )
     at = interpolated(held, catalogue.values, data.values)
-    said = (
+    summary = (
         f"The {len(catalogue.entries):,} entries are interpolated at the {len(names):,} places of "
         f"the data, from {held.values.size:,} of their own."
     )
-    return Matched(catalogue.name, catalogue.entries, at, said)
+    return Matched(catalogue.name, catalogue.entries, at, summary)

@@ -11,7 +11,7 @@ import numpy as np
 from bnmf_core.core.names import clean_name
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?"})
-# What stands for 0 and for 1, in pairs that are used together.
+# Pairs of words for 0 and 1.
 YES_NO = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("absent", "present"))
 TRUTH = {word: float(value) for pair in YES_NO for value, word in enumerate(pair)}
 FIRST_YEAR, LAST_YEAR = 1500, 2200
@@ -20,7 +20,7 @@ _WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 _WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
 _WITH_UNIT = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*([^\W\d_][^\s\d]{0,9})\s*")
-# The point of such a number may stand between thousands.
+# A number whose point may be a thousands separator.
 point_may_be_thousands = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*").fullmatch
 _WHOLE = re.compile(r"\s*\d{1,15}\s*")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ][\d:.]+Z?)?|([0-9]{4})([0-9]{2})([0-9]{2})")
@@ -41,7 +41,7 @@ def number(cell: str, decimal_comma: bool = False, missing: frozenset[str] = MIS
     cell = cell.strip()
     if cell.lower() in missing:
         return np.nan
-    # float() also takes 1_000, which no table means as a number.
+    # float() also accepts 1_000, which is no number in a table.
     if "_" in cell or (decimal_comma and "." in cell):
         raise ValueError(cell)
     return float(cell.replace(",", ".", 1) if decimal_comma else cell)
@@ -56,7 +56,7 @@ def is_number(cell: str, decimal_comma: bool = False) -> bool:
 
 
 def is_missing(cell: str, missing: frozenset[str] = MISSING) -> bool:
-    """Whether nothing was seen."""
+    """Whether a cell is a missing value."""
     return cell.strip().lower() in missing
 
 

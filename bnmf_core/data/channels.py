@@ -9,12 +9,12 @@ from typing import NamedTuple
 from bnmf_core.core.names import listed
 
 SUBSTITUTIONS = ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
-# Names that a sentence lists before it counts the rest.
+# Largest number of names that a sentence lists.
 MOST_LISTED = 4
 _BASE, _CHANGE = r"([ACGT])", r"([CT])>?([ACGT])"
 _APART, _GAP = r"[\s,;:_.|/-]+", r"([ACGT.*_\s-])"
-# Each with the places of the base before, the base itself, what it becomes, and the base behind;
-# and of the base in the context, where the spelling repeats it.
+# Patterns with the groups of the preceding base, the base, its replacement and the following base,
+# and of repeated bases.
 _FORMS = (
     # A[C>A]A, A(C>A)A
     (re.compile(rf"{_BASE}[\[({{]([CT])>([ACGT])[\])}}]{_BASE}"), (1, 2, 3, 4), ()),
@@ -52,7 +52,7 @@ CHANNELS = tuple(
 
 
 def channel(name: str) -> Channel | None:
-    """The channel that a name spells; None where it spells none.
+    """The channel of a name; None if the name is no channel.
 
     Upper and lower case are the same. Only changes of C and T are channels, as in COSMIC.
 
@@ -78,12 +78,11 @@ def channel(name: str) -> Channel | None:
 
 @dataclass(frozen=True)
 class Channels:
-    """What names spell.
+    """The channels of a list of names.
 
     Attributes
     ----------
-    names : D names. found : of each its channel; None where it spells none, or one that a name
-        before it spells.
+    names : D names. found : the channel of each; None for no channel or a repeated one.
     """
 
     names: tuple[str, ...]
@@ -97,48 +96,48 @@ class Channels:
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """Channels that no name spells, in COSMIC's spelling."""
+        """Channels that no name matches, in COSMIC's spelling."""
         held = set(self.found)
         return tuple(one.name for one in CHANNELS if one not in held)
 
     @property
     def matched(self) -> int:
-        """How many of the 96 channels are there."""
+        """Number of the 96 channels that were found."""
         return len(CHANNELS) - len(self.missing)
 
     @property
     def complete(self) -> bool:
-        """Whether the names are the 96 channels, and nothing else."""
+        """Whether the names are exactly the 96 channels."""
         return not self.missing and not self.unmatched
 
     @property
     def drawn_order(self) -> list[int]:
-        """Positions of the channels from left to right in a picture: C>A first, as COSMIC's."""
+        """Positions of the channels in a figure from left to right: C>A first, as in COSMIC's."""
         at = {found: d for d, found in enumerate(self.found) if found is not None}
         return [at[one] for one in _DRAWN if one in at]
 
     @property
     def file_order(self) -> list[int]:
-        """Positions of the channels from the top of a file of COSMIC's."""
+        """Positions of the channels in the order of COSMIC's files."""
         at = {found: d for d, found in enumerate(self.found) if found is not None}
         return [at[one] for one in CHANNELS if one in at]
 
     @property
-    def said(self) -> str:
-        """How many of the 96 there are and which are not, in a sentence or two."""
-        told = [f"{self.matched} of {len(CHANNELS)} channels were recognised."]
+    def summary(self) -> str:
+        """Sentences on how many of the 96 channels were found, and which are missing."""
+        sentences = [f"{self.matched} of {len(CHANNELS)} channels were recognised."]
         if self.missing:
-            told.append(f"Missing: {named(self.missing)}.")
+            sentences.append(f"Missing: {named(self.missing)}.")
         if self.unmatched:
-            told.append(f"Not a channel, or a repeated one: {named(self.unmatched)}.")
-        return " ".join(told)
+            sentences.append(f"Not a channel, or a repeated one: {named(self.unmatched)}.")
+        return " ".join(sentences)
 
 
 _DRAWN = sorted(CHANNELS, key=lambda one: (one.substitution, one.context))
 
 
 def channels(names: Sequence[str]) -> Channels:
-    """Which of the 96 channels names spell, in any order and spelling.
+    """Match names to the 96 channels, in any order and spelling.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def channels(names: Sequence[str]) -> Channels:
 
 
 def named(names: Sequence[str]) -> str:
-    """A few names, and how many more there are.
+    """A few names and the number of the others.
 
     >>> named(["a", "b"])
     'a and b'

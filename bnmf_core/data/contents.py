@@ -1,4 +1,4 @@
-"""The bytes of a file → its Reading and → the parts of a Dataset; content decides the format."""
+"""Parse the bytes of a file into a Reading and a Dataset; the content decides the format."""
 
 import dataclasses
 import math
@@ -29,7 +29,7 @@ ACCEPTED = (
     "items (FIMI), texts and images (in a zip) can be read, each also as .gz"
 )
 Result = TypeVar("Result")
-# What may be chosen instead of guessed, and what a choice looks like in a sentence.
+# Choices that replace guesses, with a description of their values for messages.
 CHOICES = {
     "format": "the key of a format",
     "encoding": "a name such as utf-8 or cp932",
@@ -51,7 +51,7 @@ CHOICES = {
 
 _PICKLE = "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"
 _PICTURE = "is one picture, or a stack of them; put many of one size into a zip, one page each"
-# First bytes of files that people have at hand, and what to do with them.
+# First bytes of common files that cannot be read, and the advice for each.
 _REFUSED = {
     b"BZh": "is compressed (bzip2); uncompress it first",
     b"\xfd7zXZ": "is compressed (xz); uncompress it first",
@@ -68,9 +68,9 @@ _REFUSED = {
 def inspect_content(
     content: bytes, filename: str, chosen: Mapping[str, Any], limit_bytes: int
 ) -> Reading:
-    """How the bytes would be read; ``chosen`` as :func:`check_choices` gave it.
+    """How the bytes would be read; ``chosen`` comes from :func:`check_choices`.
 
-    DataError when they cannot be opened as anything.
+    DataError if no format fits.
     """
     content = unpacked(content, limit_bytes)
     if not content or content.isspace():
@@ -78,18 +78,18 @@ def inspect_content(
     found = format_of(content, filename, chosen.get("format"))
     reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
     reading = _negative_settled(reading, chosen.get("negative", REFUSED))
-    told = {key: chosen[key] for key in ("image_shape", "pixel_order") if key in chosen}
-    if "image_shape" in told:
+    layout = {key: chosen[key] for key in ("image_shape", "pixel_order") if key in chosen}
+    if "image_shape" in layout:
         reading = reading.because({"image_shape": "chosen by you"})
-    # A table may turn out to be of another format.
+    # The format may differ from the first guess.
     called = chosen.get("features_are", FORMATS[reading.format].features_are)
-    return dataclasses.replace(reading, features_are=clean_name(called), **told)
+    return dataclasses.replace(reading, features_are=clean_name(called), **layout)
 
 
 def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for bytes that are read as the Reading says.
+    """The arguments of ``Dataset.from_array`` for bytes read according to the Reading.
 
-    DataError with all that does not fit.
+    DataError that lists all faults.
     """
     if reading.faults:
         raise DataError(" ".join(reading.faults))
@@ -108,7 +108,7 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
 
 
 def _negative_settled(reading: Reading, choice: str) -> Reading:
-    """The reading with what was chosen for negative entries: they are a fault until it is."""
+    """Apply the choice for negative entries, which are a fault without one."""
     if choice not in NEGATIVE:
         offered = listed(map(repr, NEGATIVE), "or")
         raise DataError(f"Negative entries were to be {choice!r}; choose {offered}.")
@@ -126,7 +126,7 @@ def _negative_settled(reading: Reading, choice: str) -> Reading:
 
 
 def _without_negative(X: Any, choice: str) -> Any:
-    """X in which negative entries are 0 or NaN."""
+    """X with negative entries replaced by 0 or NaN."""
     value = 0.0 if choice == "zero" else np.nan
     if is_sparse(X):
         X = X.copy()
@@ -136,7 +136,7 @@ def _without_negative(X: Any, choice: str) -> Any:
 
 
 def _down_columns(parts: Parts) -> Parts:
-    """Parts whose pixels run along the rows of images, with these in the order down the columns."""
+    """Reorder pixels from row-major to column-major order."""
     found: dict[str, Any] = dict(parts)
     for key, axis, names in (("image_shape", 0, "features"), ("map_shape", 1, "observations")):
         shape, count = found.get(key), found["X"].shape[axis]
@@ -147,16 +147,16 @@ def _down_columns(parts: Parts) -> Parts:
             found[matrix] = found[matrix][order] if axis == 0 else found[matrix][:, order]
         if found.get(names) is not None:
             found[names] = [found[names][i] for i in order]
-        told = "labels" if axis == 1 else "descriptions"
-        words = found.get(told) or {}
-        found[told] = {name: np.asarray(values)[order] for name, values in words.items()}
+        field = "labels" if axis == 1 else "descriptions"
+        words = found.get(field) or {}
+        found[field] = {name: np.asarray(values)[order] for name, values in words.items()}
     return cast(Parts, found)
 
 
 def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices in one spelling.
+    """Validate the choices.
 
-    DataError naming the choice that is not known, or what it has to be.
+    DataError for an unknown choice or an invalid value.
     """
     for key, value in chosen.items():
         if key not in CHOICES:
@@ -185,7 +185,7 @@ def _fits(key: str, value: Any) -> bool:
 
 
 def format_of(content: bytes, filename: str, key: str | None) -> Format:
-    """The format of that key, or the one that the content looks like."""
+    """The format with this key, or the one recognized from the content."""
     if key in FORMATS:
         return FORMATS[key]
     if key is not None:
@@ -201,14 +201,13 @@ def format_of(content: bytes, filename: str, key: str | None) -> Format:
 
 
 def _guarded(found: Format, work: Callable[..., Result], *arguments: Any) -> Result:
-    """What a format's function gives; whatever it raises, a sentence comes of it."""
+    """Call a function of a format and turn any exception into a DataError."""
     try:
-        # Numbers of more than 64 bits may overflow; the infinity is then refused by its place.
+        # Numbers of more than 64 bits may overflow; infinite entries are refused later.
         with np.errstate(over="ignore", invalid="ignore"):
             return work(*arguments)
     except DataError:
         raise
     except Exception as error:
-        # A parser that fails in a way nobody thought of must not reach the screen as a
-        # traceback, whatever it raises.
+        # An unexpected failure of a parser must not reach the user as a traceback.
         raise DataError(f"The file could not be read as {found.what}.") from error

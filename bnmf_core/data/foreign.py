@@ -1,11 +1,10 @@
-"""Factorizations that other programs made: matrices in files, paired into X ≈ A W.
+"""Import factorizations of other programs: matrices in files, paired into X ≈ A W.
 
 NetCDF of this program, scikit-learn (W and H or components), cNMF (spectra and usages),
 SigProfilerExtractor (signatures and activities), or any pair of matrices, also many in a folder.
 
 Draws of a posterior are arrays A (chains, draws, D, R) and W (chains, draws, R, N) of an NPZ or
-NetCDF file, in the latter also in the group ``posterior`` of ArviZ. They keep their values and
-their chains.
+NetCDF file, in the latter also in the group ``posterior`` of ArviZ. Values and chains stay.
 """
 
 import io
@@ -29,24 +28,24 @@ from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
 
 MOST_FILES = 5_000
-# Chains and draws of the example of a file.
+# Chains and draws of the example file.
 EXAMPLE = (2, 8)
-# What tells the two matrices of a pair apart, and is no part of the pair's name.
+# Words that distinguish the two matrices of a pair; its name excludes them.
 _ROLE_WORDS = """
 a w h x p e nmf spectra usages usage signatures signature activities activity components component
 basis weights exposures exposure coef coefficients loadings scores factors txt csv tsv npy npz gz
 gene tpm consensus
 """
 _ROLES = frozenset(_ROLE_WORDS.split())
-# A W that is nearest to X without being scaled needs no word.
+# A smaller relative change of the scale of W is not applied.
 SCALE_TOLERANCE = 0.01
 
 
 class NamedMatrix(NamedTuple):
-    """A matrix of a file: two dimensions, or three where it holds many; names where there are.
+    """A matrix of a file, or a stack of matrices, with row and column names if there are any.
 
-    source : the program that made it and the file. as_it_is : a program of this kind made it,
-    so that its scale is meant. chain, draw : of draws of a posterior, where each one belongs.
+    source : the program that made it and the file. as_it_is : this program made it, so its scale
+    is correct. chain, draw : of posterior draws, for each matrix.
     """
 
     name: str
@@ -60,9 +59,9 @@ class NamedMatrix(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """One factorization: A (D, R), W (R, N), what it is called, and a note on it if any.
+    """One factorization: A (D, R), W (R, N), its name and an optional note.
 
-    source : where it comes from. chain, draw : of a draw of a posterior; None of others.
+    source : program and file. chain, draw : of a posterior draw; None for others.
     """
 
     name: str
@@ -75,9 +74,9 @@ class Foreign(NamedTuple):
 
 
 def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMatrix]:
-    """Every matrix in a file, or in the files of a zip; what holds none is passed over.
+    """Every matrix in a file, or in the files of a zip; files without one are skipped.
 
-    DataError when a single file holds none.
+    DataError when a single file has none.
     """
     content = unpacked(content, limit_bytes)
     names = archive_names(content)
@@ -107,8 +106,8 @@ def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMa
     elif content.startswith(b"\x93NUMPY"):
         yield NamedMatrix(name, read_npy(content))
     else:
-        told = {"observations": "columns", "format": table.KEY}
-        reading = table.FORMAT.inspect(content, told, limit_bytes)
+        choices = {"observations": "columns", "format": table.KEY}
+        reading = table.FORMAT.inspect(content, choices, limit_bytes)
         if reading.faults:
             raise DataError(f"{name!r}: {' '.join(reading.faults)}")
         parts: Any = table.FORMAT.parts(content, reading, limit_bytes)
@@ -151,25 +150,25 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
 
 
 def _of_anndata(file: Any, name: str) -> Iterator[NamedMatrix]:
-    """What AnnData keeps beside observations (usages, cells by components) and features."""
+    """Matrices in ``obsm`` (usages, cells by components) and ``varm``."""
     for group, frame in (("obsm", "obs"), ("varm", "var")):
         names = words(file, f"{frame}/{index_of(file, frame)}")
         for key in inside(file, group):
             values = numbers(file, f"{group}/{key}")
-            # Embeddings, which have negative entries, are no factors.
+            # Embeddings have negative entries and are no factors.
             if values is not None and dense(values).min() >= 0:
                 yield NamedMatrix(f"{name}/{key}", dense(values), names, source=name)
 
 
 def _source(file: Any, name: str) -> str:
-    """The program that made a file, where it says so, and the file."""
-    told = {**file.attrs, **(group.attrs if (group := inside(file, "posterior")) else {})}
-    program = told.get("algorithm_label", told.get("inference_library", ""))
+    """The program that made a file, if recorded, and the file."""
+    attributes = {**file.attrs, **(group.attrs if (group := inside(file, "posterior")) else {})}
+    program = attributes.get("algorithm_label", attributes.get("inference_library", ""))
     return clean_name(", ".join(filter(None, (str(program), name))), 60)
 
 
 def _chained(one: NamedMatrix) -> NamedMatrix:
-    """Matrices of chains and draws as a stack of matrices that know theirs; others as they are."""
+    """Flatten chains and draws into one stack with chain and draw numbers."""
     if one.values.ndim != 4:
         return one
     chains, draws, *sides = one.values.shape
@@ -181,7 +180,7 @@ def _chained(one: NamedMatrix) -> NamedMatrix:
 
 
 def _as_made(file: Any, one: NamedMatrix) -> NamedMatrix:
-    """What this program has exported, in the order, and with the chains, of the run."""
+    """Restore the order and the chains of a run that this program exported."""
     stats = [inside(file, f"sample_stats/{key}") for key in ("made_by_chain", "made_as_draw")]
     number = inside(file, "posterior/particle")
     if "algorithm_label" not in file.attrs or number is None or None in stats:
@@ -189,13 +188,13 @@ def _as_made(file: Any, one: NamedMatrix) -> NamedMatrix:
     order = np.argsort(np.ravel(number[()]), kind="stable")
     chain, draw = (np.ravel(values[()])[order].tolist() for values in stats)
     one = one._replace(values=one.values[order], as_it_is=True)
-    # Factorizations that no chain made stand as one chain there.
+    # Factorizations without chains are exported as one chain.
     separate = inside(file, "trace") is None
     return one._replace(chain=None if separate else chain, draw=None if separate else draw)
 
 
 def example(dataset: Dataset) -> bytes:
-    """An NPZ file of the shapes that draws for these data have: random numbers, 2 components.
+    """An example NPZ file with random draws of 2 components in the shapes for these data.
 
     >>> import io, numpy as np
     >>> from bnmf_core import laurberg
@@ -215,13 +214,12 @@ def example(dataset: Dataset) -> bytes:
 
 
 def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
-    """The matrices that belong together, as factorizations of the data.
+    """Pair matrices into factorizations of the data.
 
-    Files belong together where their names are the same but for what tells A from W. Which matrix
-    is A and which side holds its features is told by names, else by lengths; where both ways fit,
-    by the smaller error. Rows are put into the order of the data by name, which may be that of a
-    description; a matrix with some of the names is never taken by place. DataError when no two
-    matrices make a factorization of these data; it says how many names were found.
+    Files pair if their names differ only in the words for A and W. Names, else lengths, decide
+    which matrix is A and which side has its features; if both ways fit, the smaller error decides.
+    Rows are sorted by name, which may be that of a description; a matrix with only some of the
+    names is never matched by position. DataError if no two matrices fit; it counts the names found.
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:
@@ -240,7 +238,7 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
             f"{dataset.D:,} features and W {dataset.N:,} observations, and both the same number "
             f"of components (found: {seen or 'no matrix'}).{_partly(matrices, dataset)}"
         )
-    # A chain may stay where it is; other factorizations count once.
+    # A chain may repeat a state; other factorizations count once.
     unique = {(one.A.tobytes(), one.W.tobytes(), one.chain, one.draw): one for one in found}
     return list(unique.values())
 
@@ -275,11 +273,11 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
 
 
 def _partly(matrices: Sequence[NamedMatrix], dataset: Dataset) -> str:
-    """A sentence about the first matrix that has some of the features' names, and not all."""
+    """A sentence on the first matrix that has some but not all names of the features."""
     for matrix in matrices:
         for known in (matrix.rows, matrix.columns):
-            there = {*(known or [])}
-            lacking = [name for name in dataset.features if name not in there]
+            names = {*(known or [])}
+            lacking = [name for name in dataset.features if name not in names]
             if 0 < len(lacking) < dataset.D:
                 return (
                     f" {clean_name(matrix.name, 50)!r} names {dataset.D - len(lacking):,} of them; "
@@ -291,9 +289,9 @@ def _partly(matrices: Sequence[NamedMatrix], dataset: Dataset) -> str:
 def _sided(
     matrix: NamedMatrix, namings: Sequence[Sequence[str]], component_last: bool
 ) -> np.ndarray | None:
-    """(M, length, R) or (M, R, length) of a matrix that has the names, or as many rows; or None.
+    """Orient a matrix as (M, length, R) or (M, R, length) by names or length; None if neither fits.
 
-    namings : what its rows may be called, one way after the other.
+    namings : alternative lists of row names.
     """
     values = np.asarray(matrix.values, dtype=np.float64)
     stack = values[None] if values.ndim == 2 else values
@@ -337,7 +335,7 @@ def inner_products(A: np.ndarray, W: np.ndarray, dataset: Dataset) -> tuple[floa
 
 
 def _scaled(one: Foreign, dataset: Dataset) -> Foreign:
-    """The factorization; W by one number, where that brings A W nearer to X."""
+    """Scale W by the factor that brings A W nearest to X."""
     A, W = one.A, one.W
     inner, squared = inner_products(A, W, dataset)
     if squared <= 0 or inner <= 0:

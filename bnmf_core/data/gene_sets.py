@@ -1,4 +1,4 @@
-"""Sets of genes from a user's GMT file, and the features of some data that belong to each."""
+"""Gene sets from a user's GMT file, matched to the features of a dataset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from bnmf_core.data.limits import unpacked
 from bnmf_core.data.matching import KEYS, bare_names
 from bnmf_core.data.text import find_encoding
 
-# Genes of a set that have to be among the data's.
+# Smallest number of genes of a set in the data.
 FEWEST = 5
 
 
 @dataclass(frozen=True, eq=False)
 class GeneSets:
-    """``sets`` : the genes of each set by its name. ``name`` : what the file is called."""
+    """``sets`` : the genes of each set by its name. ``name`` : of the file."""
 
     name: str
     sets: Mapping[str, tuple[str, ...]]
@@ -29,25 +29,25 @@ class GeneSets:
 
 @dataclass(frozen=True, eq=False)
 class MatchedSets:
-    """Sets of the G different genes that the D features of some data are.
+    """Gene sets over the G distinct genes of the D features of a dataset.
 
     Attributes
     ----------
-    names : S names of sets. members : (S, G) bool, the genes of each. gene_of : (D,) the gene of
-        each feature, 0 to G − 1; several features may be one gene.
-    said : how many names and sets were found in the data, and which were not.
+    names : S names of sets. members : (S, G) bool, genes of each set. gene_of : (D,) gene of each
+        feature, 0 to G − 1; several features may be one gene.
+    summary : how many genes and sets were found in the data, and which were not.
     """
 
     names: tuple[str, ...]
     members: np.ndarray
     gene_of: np.ndarray
-    said: str
+    summary: str
 
 
 def sets_of(content: bytes, limit_bytes: int) -> dict[str, list[str]]:
-    """The sets of a GMT file: a line for each, of name, description and genes, between tabs.
+    """Parse a GMT file: each line has the name, description and genes of a set, between tabs.
 
-    DataError when it is none.
+    DataError when the file is no GMT file.
     """
     content = unpacked(content, limit_bytes)
     lines = content.decode(find_encoding(content)[0]).splitlines() if content else []
@@ -71,7 +71,7 @@ def read_gene_sets(source: bytes | Path, filename: str = "") -> GeneSets:
     Raises
     ------
     DataError, NotFoundError
-        Sentences that say what is wrong with the file.
+        When the file cannot be read; the message names the fault.
 
     Examples
     --------
@@ -90,30 +90,29 @@ def read_gene_sets(source: bytes | Path, filename: str = "") -> GeneSets:
 
 
 def match_sets(sets: GeneSets, dataset: Dataset, fewest: int = FEWEST) -> MatchedSets:
-    """The features of the data that belong to each set, by name.
+    """Match the genes of sets to the features of the data by name.
 
-    Genes are looked for among the names of features and each of their descriptions, first as they
-    are written, then in any case and without Ensembl versions; the list with most of them is
-    taken. Features of one name are one gene. Sets with fewer than ``fewest`` genes in the data are
-    left out.
+    Names and each description of features are searched, first exactly, then ignoring case and
+    Ensembl versions; the list with most matches is used. Features with the same name are one gene.
+    Sets with fewer than ``fewest`` genes in the data are left out.
 
     Raises
     ------
     DataError
-        When no gene, or no set, is found; with examples of both sides.
+        When no gene or no set is found; the message has examples of both.
     """
-    asked = dict.fromkeys(gene for genes in sets.sets.values() for gene in genes)
+    unique = dict.fromkeys(gene for genes in sets.sets.values() for gene in genes)
     namings = {naming: bare_names(words) for naming, words in dataset.namings.items()}
     found = {
-        (key, naming): len({key(gene) for gene in asked} & {key(word) for word in words})
+        (key, naming): len({key(gene) for gene in unique} & {key(word) for word in words})
         for key in KEYS
         for naming, words in namings.items()
     }
     key, naming = max(found, key=lambda way: found[way])  # the first of equal ones
-    examples = f"the file has {_examples([*asked])}, the data {_examples(dataset.features)}"
+    examples = f"the file has {_examples([*unique])}, the data {_examples(dataset.features)}"
     if not found[key, naming]:
         raise DataError(
-            f"None of the {len(asked):,} genes of {sets.name!r} is in the data: {examples}. Take "
+            f"None of the {len(unique):,} genes of {sets.name!r} is in the data: {examples}. Take "
             "sets with the identifiers of the data, or join a file with both names to the data."
         )
     words = [word or name for word, name in zip(namings[naming], dataset.features, strict=True)]
@@ -122,23 +121,25 @@ def match_sets(sets: GeneSets, dataset: Dataset, fewest: int = FEWEST) -> Matche
         name: {number[key(gene)] for gene in genes if key(gene) in number}
         for name, genes in sets.sets.items()
     }
-    kept = [name for name, some in places.items() if len(some) >= fewest]
-    matched = sum(key(gene) in number for gene in asked)
-    said = (
-        f"{matched:,} of {len(asked):,} genes in {sets.name!r} are among the {len(number):,} of "
+    retained = [name for name, some in places.items() if len(some) >= fewest]
+    matched = sum(key(gene) in number for gene in unique)
+    summary = (
+        f"{matched:,} of {len(unique):,} genes in {sets.name!r} are among the {len(number):,} of "
         f"the data{f', by their {naming!r}' if naming else ''}"
         f"{', in any case' if key is not str else ''}."
     )
-    if matched < len(asked):
-        said += f" Not in the data: {named([g for g in asked if key(g) not in number])}."
-    if not kept:
-        raise DataError(f"{said} No set has {fewest} genes in the data.")
-    if few := [name for name in places if name not in kept]:
-        said += f" {len(few):,} of {len(places):,} sets have fewer than {fewest}: {named(few)}."
-    members = np.zeros((len(kept), len(number)), dtype=bool)
-    for row, name in enumerate(kept):
+    if matched < len(unique):
+        summary += f" Not in the data: {named([g for g in unique if key(g) not in number])}."
+    if not retained:
+        raise DataError(f"{summary} No set has {fewest} genes in the data.")
+    if few := [name for name in places if name not in retained]:
+        summary += f" {len(few):,} of {len(places):,} sets have fewer than {fewest}: {named(few)}."
+    members = np.zeros((len(retained), len(number)), dtype=bool)
+    for row, name in enumerate(retained):
         members[row, list(places[name])] = True
-    return MatchedSets(tuple(kept), members, np.array([number[key(word)] for word in words]), said)
+    return MatchedSets(
+        tuple(retained), members, np.array([number[key(word)] for word in words]), summary
+    )
 
 
 def _examples(names: list[str] | tuple[str, ...]) -> str:

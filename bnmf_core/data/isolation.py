@@ -1,7 +1,7 @@
-"""Files read in a process of their own: hostile bytes may crash or swell it, and nothing else.
+"""Read files in a separate process, which hostile content may crash or exhaust.
 
-Every file from outside comes through here. A server process imports the parsers once and forks a
-worker for each file (:mod:`bnmf_core.data.worker`). A worker answers in JSON and plain arrays,
+All untrusted files are read this way. A server process imports the parsers once and forks a worker
+for each file (:mod:`bnmf_core.data.worker`). A worker answers in JSON and plain arrays,
 never in Python objects.
 """
 
@@ -36,7 +36,7 @@ from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 
 ANSWER, REQUEST, CONTENT = "answer.json", "request.json", "content"
-# A parser may hold what a file takes several times over.
+# A parser may hold several copies of a file.
 MEMORY_PER_BYTE = 12
 # A parser that a small file keeps busy for long never ends: there are files that send one in a
 # circle. Each time as many bytes give a larger one as much time again, up to the most times.
@@ -48,12 +48,12 @@ KILL_SECONDS = 10.0
 # A message to the server is a path of this length, filled up with zeros.
 PATH_BYTES = 4096
 PACKAGE = Path(__file__).resolve().parents[2]
-# Threads of a parser would only reserve memory that its limit counts.
+# Threads of a parser would reserve memory that counts towards its limit.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Server:
-    """The process that workers are forked from; it starts with the first, and ends with ours."""
+    """The process that forks workers; it starts with the first one and ends with this process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -71,18 +71,18 @@ class Server:
             ends = [held.fileno(), heard.fileno()]
             try:
                 self._send(folder, ends)
-            except OSError:  # the server is no more
+            except OSError:  # the server has ended
                 self._stop()
                 self._send(folder, ends)
         return life, wish
 
     def close(self) -> None:
-        """End the server, and all that it forked."""
+        """Stop the server and its workers."""
         with self._lock:
             self._stop()
 
     def forget(self) -> None:
-        """Leave the server to the process that this one was forked from."""
+        """Drop the server after a fork: it belongs to the parent process."""
         self._lock = Lock()
         if self._process is not None:
             self._control.close()
@@ -99,7 +99,7 @@ class Server:
         paths = [str(PACKAGE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         with theirs:
             self._process = subprocess.Popen(
-                # Nothing is imported from the folder in which somebody happens to be.
+                # Do not import from the current folder.
                 [sys.executable, "-P", "-m", "bnmf_core.data.worker", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -111,7 +111,7 @@ class Server:
     def _stop(self) -> None:
         if self._process is not None:
             self._control.close()
-            # It may be in the middle of an import.
+            # It may be importing.
             self._process.terminate()
             self._process.wait()
             self._process = None
@@ -123,7 +123,7 @@ os.register_at_fork(after_in_child=SERVER.forget)
 
 
 def brought(source: bytes | Path, filename: str, otherwise: str) -> tuple[str, str]:
-    """The name by which a file is read, and that by which sentences call it.
+    """The file name for reading, and the name for messages.
 
     Raises
     ------
@@ -137,15 +137,14 @@ def brought(source: bytes | Path, filename: str, otherwise: str) -> tuple[str, s
 
 
 class ReaderProcess:
-    """A process that reads one file; it starts at once, and its result is fetched later.
+    """A process that reads one file; it starts at once, and methods wait for its result.
 
     Parameters
     ----------
-    content : the bytes of the file, or where it is. filename : what it is called.
-    wanted : "reading", "parts", "both", "matrices", "rows" or "sets", of which the method of that
-        name asks.
-    chosen : what is not to be guessed of the reading. reading : how the parts are read.
-    limits : the most that it may take; None: those of :func:`read_limits`.
+    content : bytes or path of the file. filename : its name.
+    wanted : "reading", "parts", "both", "matrices", "rows" or "sets", as the methods.
+    chosen : fixed choices of the reading. reading : for the parts.
+    limits : of time and memory; None for those of :func:`read_limits`.
     """
 
     def __init__(
@@ -185,7 +184,7 @@ class ReaderProcess:
         self._began = time.monotonic()
         self._life, self._wish = SERVER.fork(self._folder)
         self._late = self._killed = False
-        # Nobody may ask any more: a page that was left.
+        # The result may never be requested, as by a closed page.
         self._finalizer = weakref.finalize(
             self, _stop, self._life, self._wish, self._folder, os.getpid()
         )
@@ -203,11 +202,11 @@ class ReaderProcess:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, by itself or because its time was over."""
+        """Whether the process has ended or its time is over."""
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether it is done."""
+        """Wait at most so long; return whether it is done."""
         left = max(0.0, self.seconds - self.elapsed)
         if self._life.closed or self._life.poll(min(seconds, left)):
             return True
@@ -217,23 +216,23 @@ class ReaderProcess:
         return self._late
 
     def kill(self) -> None:
-        """End it; its result is then an error that says that it was stopped."""
+        """Stop the process; its result is then an error."""
         self._killed = True
         _kill(self._life, self._wish)
 
     def stop(self) -> None:
-        """End it, and remove its files."""
+        """Stop the process and remove its files."""
         self._finalizer()
 
     def reading(self) -> Reading:
-        """How the file would be read; waits for it.
+        """Wait for the Reading of the file.
 
-        DataError says what is wrong with the file, or that it took too much.
+        DataError when the file has faults or exceeds a limit.
         """
         return Reading.of_plain(self._answer()["reading"])
 
     def parts(self) -> Parts:
-        """What a dataset is made of; waits for it. Raises as :meth:`reading` does."""
+        """Wait for the parts of a dataset. Raises as :meth:`reading` does."""
         answer, arrays = self._answer()["parts"], self._arrays()
         shape = tuple(answer.pop("shape"))
         found = {key: value for key, value in answer.items() if value is not None}
@@ -247,22 +246,22 @@ class ReaderProcess:
         return cast(Parts, found | arrays)
 
     def matrices(self) -> list[NamedMatrix]:
-        """Every matrix in the file; waits for it. Raises as :meth:`reading` does."""
+        """Wait for the matrices in the file. Raises as :meth:`reading` does."""
         found, arrays = self._answer()["matrices"], self._arrays()
         return [NamedMatrix(values=arrays[f"matrix{i}"], **one) for i, one in enumerate(found)]
 
     def rows(self) -> list[list[str]]:
-        """The rows of a list or a table of words; waits for it. Raises as :meth:`reading` does."""
+        """Wait for the rows of a list or a table of words. Raises as :meth:`reading` does."""
         rows: list[list[str]] = self._answer()["rows"]
         return rows
 
     def sets(self) -> dict[str, list[str]]:
-        """The sets of a GMT file by name; waits for it. Raises as :meth:`reading` does."""
+        """Wait for the sets of a GMT file by name. Raises as :meth:`reading` does."""
         sets: dict[str, list[str]] = self._answer()["sets"]
         return sets
 
     def _lying(self, shape: tuple[int, ...], offset: int, dtype: str, order: Any) -> np.ndarray:
-        """The matrix that lies in the content as it is."""
+        """The matrix as a view of the content."""
         count = math.prod(shape)
         try:
             flat = np.fromfile(self._folder / CONTENT, np.dtype(dtype), count, offset=offset)
@@ -300,7 +299,7 @@ class ReaderProcess:
 
 
 def unreadable(error: OSError) -> str:
-    """The sentence about a file that cannot be opened, or for which a disk has no room."""
+    """The message for a file that cannot be opened, or a full disk."""
     return f"The file could not be read: {error.strerror}, on the disk or in the temporary folder."
 
 
@@ -311,7 +310,7 @@ def _kill(life: Connection, wish: Connection) -> None:
 
 
 def _stop(life: Connection, wish: Connection, folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # and no process that was forked since
+    if os.getpid() == owner:  # not in a fork
         _kill(life, wish)
         shutil.rmtree(folder, ignore_errors=True)
     life.close()

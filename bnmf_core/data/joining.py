@@ -1,6 +1,6 @@
-"""Names and labels that come in files of their own: joined by name or by order.
+"""Join names and labels from separate files to a dataset, by name or by order.
 
-Before that, they may say which side of the data the observations are on.
+Such files may also determine which side of the data has the observations.
 """
 
 import re
@@ -23,9 +23,9 @@ from bnmf_core.data.reading import AXES, Reading, other_axis
 from bnmf_core.data.roles import HEADS, MOST_CLASSES
 
 SIDES = ("observations", "features")
-# Where what a file says of each side goes, and what one of it is called.
-TOLD = {"observations": ("labels", "label"), "features": ("descriptions", "description")}
-# Some files of text are filled up with zeros to the end of a block.
+# Field of the dataset for each side, and the noun for one of its entries.
+FIELDS = {"observations": ("labels", "label"), "features": ("descriptions", "description")}
+# Some text files are padded with zeros.
 PADDING = bytes(4)
 FEWEST_OF_A_CLASS = 2
 LABEL = "group"
@@ -33,26 +33,26 @@ _FIRST_LETTERS = re.compile(r"([^\W\d_]+)[\W\d_]")
 
 
 class Joined(NamedTuple):
-    """The dataset with what was joined, and in a sentence what that was."""
+    """The dataset with the joined names or labels, and a sentence on them."""
 
     dataset: Dataset
-    said: str
+    summary: str
 
 
 def join(dataset: Dataset, content: bytes, filename: str, side: str | None = None) -> Joined:
-    """A dataset with the names or labels of a file: one row for each observation or feature.
+    """Join the names or labels of a file with one row for each observation or feature.
 
-    A column that holds the names of the data joins by name, whatever the order of its rows; else
-    there have to be as many rows as observations or features, and they are in their order. Then
-    the first column whose words all differ gives names. All other columns are labels of
-    observations, or descriptions of features.
+    A column with the names of the data joins by name, in any order of rows. Otherwise the file must
+    have as many rows as observations or features, in their order, and the first column of distinct
+    words gives names. All other columns become labels of observations or descriptions of
+    features.
 
     Parameters
     ----------
     content : one name a line, or a table with or without a header. filename : for the sentence.
-    side : "observations" or "features"; left out, what fits decides.
+    side : "observations" or "features"; by default the one that fits.
 
-    DataError when it fits neither, or both.
+    DataError when the file fits neither side, or both.
     """
     shown = clean_name(filename, 60)
     rows = _read(content, shown)
@@ -82,15 +82,15 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
     return _by_order(dataset, rows[above:], rows[0] if above else [], one, shown)
 
 
-def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
-    """The Reading, with the observations where files of names say that they are.
+def oriented(reading: Reading, files: Mapping[str, bytes]) -> Reading:
+    """Determine the axis of the observations from files of names.
 
-    Only where nothing in the file itself says: "genes.txt" with a name for each row makes the
-    columns observations. What the features are called comes from there too.
+    Used only if the file itself does not tell: "genes.txt" with a name for each row makes the
+    columns observations. The noun for the features comes from there too.
 
     Parameters
     ----------
-    beside : content of every file of names or labels, by its name.
+    files : content of every file of names or labels, by file name.
 
     Examples
     --------
@@ -109,31 +109,31 @@ def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
     if reading.is_table:
         header = 0 if reading.header_row is None else 1
         shape = shape[0] - header, len(reading.number_columns)
-    said = []
-    for filename, content in beside.items():
+    votes = []
+    for filename, content in files.items():
         shown = clean_name(filename, 60)
-        # Joining says what is wrong with a file that cannot be read.
+        # An unreadable file raises an error later, when it is joined.
         with suppress(DataError):
-            said += _said(shape, shown, _read(content, shown))
-    if not said:
+            votes += _votes_of(shape, shown, _read(content, shown))
+    if not votes:
         return reading
-    observations, why, _ = said[0]
-    against = [other for axis, other, _ in said if axis != observations]
+    observations, why, _ = votes[0]
+    against = [other for axis, other, _ in votes if axis != observations]
     but = f", but {against[0]}" if against else ""
     doubts = [doubt for doubt in reading.doubts if doubt != UNSAID_DOUBT]
     return replace(
         reading,
         observations=observations,
-        features_are=reading.features_are or next((one for *_, one in said if one), ""),
+        features_are=reading.features_are or next((one for *_, one in votes if one), ""),
         doubts=(*doubts, f"{why}{but}: {observations} are the observations."),
     ).because({"observations": why})
 
 
 def labelled(dataset: Dataset) -> tuple[Dataset, str]:
-    """Data without labels, with one that the letters at the beginning of its names tell.
+    """Derive a label from the letters at the beginning of the names, if the data have none.
 
-    "ALL_1", "ALL_2", "AML_1" and "AML_2" are of two kinds. Returned with a sentence about it; as it
-    is, with "", where there are labels, or names do not tell classes of several observations.
+    "ALL_1", "ALL_2", "AML_1" and "AML_2" have two classes. Returns the data and a sentence, or the
+    unchanged data and "" if there are labels or the names form no classes.
     """
     found = [_FIRST_LETTERS.match(name) for name in dataset.observations]
     words = [match[1] for match in found if match]
@@ -143,14 +143,16 @@ def labelled(dataset: Dataset) -> tuple[Dataset, str]:
         return dataset, ""
     shown = ", ".join(f"{word} ({count:,})" for word, count in counts.most_common(6))
     more = ", …" if len(counts) > 6 else ""
-    said = f"Names begin with one of {len(counts)} words, the label {LABEL!r}: {shown}{more}."
-    return replace(dataset, labels={LABEL: _read_only(words)}), said
+    sentence = f"Names begin with one of {len(counts)} words, the label {LABEL!r}: {shown}{more}."
+    return replace(dataset, labels={LABEL: _read_only(words)}), sentence
 
 
-def _said(shape: tuple[int, int], shown: str, rows: list[list[str]]) -> list[tuple[str, str, str]]:
-    """Where one file of names has the observations, why, and what it calls features, if it tells.
+def _votes_of(
+    shape: tuple[int, int], shown: str, rows: list[list[str]]
+) -> list[tuple[str, str, str]]:
+    """Axis of the observations according to a file of names, the reason, and a noun for features.
 
-    shape : (rows, columns) of the matrix as it lies in its file.
+    shape : (rows, columns) of the matrix in its file.
     """
     fits = [
         (axis, above)
@@ -182,7 +184,7 @@ def _read(content: bytes, shown: str) -> list[list[str]]:
 
 
 def rows_of(content: bytes, limit_bytes: int) -> list[list[str]]:
-    """The rows of a list or a table, all of one width; DataError when it is no text."""
+    """The rows of a list or a table, all of one width; DataError for binary content."""
     content = unpacked(content, limit_bytes)
     if content.endswith(PADDING):
         content = content.rstrip(b"\0")
@@ -201,7 +203,7 @@ def rows_of(content: bytes, limit_bytes: int) -> list[list[str]]:
 
 
 def _headers_of(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
-    """How many rows may stand above the names: one where it is headed so, else none or one."""
+    """Possible numbers of header rows: 1 for a known heading, else 0 or 1."""
     return (1,) if rows and any(word_of(cell) in HEADS for cell in rows[0]) else (0, 1)
 
 
@@ -213,11 +215,11 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
             continue
         order = [places[name] for name in names]
         header = rows[0] if 0 not in order else [""] * len(rows[0])
-        told, what = TOLD[side]
+        field, what = FIELDS[side]
         labels = _labels([rows[i] for i in order], header, column, what)
         if side == "features" and not labels:
             return Joined(dataset, f"{shown!r} only repeats the names of the features.")
-        changed: dict[str, Any] = {told: {**getattr(dataset, told), **labels}}
+        changed: dict[str, Any] = {field: {**getattr(dataset, field), **labels}}
         return Joined(
             replace(dataset, **changed), f"{_listed(labels, what)} from {shown!r} joined by name."
         )
@@ -229,19 +231,19 @@ def _by_order(
 ) -> Joined:
     columns = list(zip(*rows, strict=True))
     named = next((c for c, column in enumerate(columns) if _differ(column)), None)
-    said: list[str] = []
+    parts: list[str] = []
     changed: dict[str, Any] = {}
     if named is not None:
         changed[side] = tuple(clean_names(columns[named], side[:-1]))
-        said.append(f"names of the {side}")
-    told, what = TOLD[side]
+        parts.append(f"names of the {side}")
+    field, what = FIELDS[side]
     stem = clean_name(shown.split(".", maxsplit=1)[0])
     if labels := _labels(rows, header or [""] * len(columns), named, stem):
-        changed[told] = {**getattr(dataset, told), **labels}
-        said.append(_listed(labels, what))
+        changed[field] = {**getattr(dataset, field), **labels}
+        parts.append(_listed(labels, what))
     if side == "features" and named is None:
         raise DataError(f"{shown!r} names features twice; every feature needs its own name.")
-    words = " and ".join(said)
+    words = " and ".join(parts)
     return Joined(replace(dataset, **changed), f"{words} from {shown!r} joined by order.")
 
 
@@ -268,7 +270,7 @@ def _read_only(words: Sequence[str]) -> np.ndarray:
 
 
 def _differ(words: Sequence[str]) -> bool:
-    """Whether words may be names: all differ, and they do not only count."""
+    """Whether words may be names: all differ, and they are no row numbers."""
     return len(set(words)) == len(words) and cells.counts_from(words) is None
 
 

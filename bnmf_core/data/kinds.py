@@ -1,4 +1,4 @@
-"""What the numbers of X are: counts, scaled counts, logarithms of counts, or something else."""
+"""Detect the kind of numbers in X: counts, scaled counts, logarithms of counts, or others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,27 +12,26 @@ from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.matrix import is_sparse, only_yes_and_no, stored
 
 Inverse = Callable[[np.ndarray], np.ndarray]
-# Columns that are looked at, and distinct values of each, at most.
+# Largest numbers of sampled columns, and of distinct values of each.
 COLUMNS, VALUES = 50, 200
-# Where so few of the entries are not whole, they are looked at as mistakes.
+# Up to this part of non-integer entries is reported as possible mistakes.
 FEW_BROKEN = 0.05
-# So few of at least so many entries may hold more than this part of ΣX.
+# Entries count as outstanding if at most this many, of at least so many, hold this part of ΣX.
 FEW_ALONE, MANY, NEARLY_ALL = 3, 30, 0.9
-# Ratings have no more steps than this.
+# Largest number of steps of ratings.
 MOST_STEPS = 10
-# What columns of parts of a whole sum to, and how nearly, as their entries may be rounded.
+# Usual totals of normalized columns, and the relative tolerance for rounding.
 TOTALS, NEARLY = (1.0, 100.0, 1e4, 1e6), 1e-3
-# Digits behind the point to which numbers may be rounded, and their relative error elsewhere: that
-# of single precision, after a few operations.
+# Largest number of decimals of rounded numbers, and the relative error of others: single precision
+# after a few operations.
 DECIMALS, RELATIVE = 6, 1e-6
-# A number that is known better than this is whole when it is as near to the next whole one as so
-# many times its error.
+# A number with an error below WHOLE is an integer if it is within so many times its error of one.
 WHOLE, ERRORS = 0.1, 2.0
-# The smallest count of a column is at most this, and so many others have to be whole with it.
+# Largest smallest count of a column, and least number of other values that must be multiples.
 SMALLEST, FEWEST = 10, 3
-# The part of the columns in which that has to be so.
+# Least part of the columns that must fit.
 MOST = 0.95
-# Logarithms of 1 + x: their inverse, and a number that no such logarithm of a count exceeds.
+# Logarithms of 1 + x: the inverse, and an upper limit of the logarithm of a count.
 LOGARITHMS: dict[str, tuple[Inverse, float]] = {
     "ln": (np.expm1, 30.0),
     "log2": (lambda x: np.exp2(x) - 1.0, 40.0),
@@ -41,7 +40,7 @@ LOGARITHMS: dict[str, tuple[Inverse, float]] = {
 
 
 class Kind(StrEnum):
-    """What numbers are. A model says by these which data it suits."""
+    """Kinds of numbers, by which models declare the data that they suit."""
 
     COUNTS = "counts"
     VARIED = "counts that vary more than Poisson allows"
@@ -52,23 +51,23 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the numbers of X are.
+    """The kind of numbers in X.
 
-    kind : one of :class:`Kind`. said : why, in a sentence. advice : how to get counts, or which of
-    them look like mistakes, in a sentence; "" where there is nothing to do.
+    kind : one of :class:`Kind`. reason : why, in a sentence. advice : a sentence on how to get
+    counts or which of them look like mistakes; "" for none.
     """
 
     kind: Kind
-    said: str
+    reason: str
     advice: str = ""
 
 
 def numbers_of(dataset: Dataset) -> Numbers:
-    """Distinguish counts, numbers that were made of counts, and all others.
+    """Distinguish counts, transformed counts and other numbers.
 
     Parameters
     ----------
-    dataset : X (D, N), observations in columns. Of many columns some are looked at.
+    dataset : X (D, N), observations in columns. Many columns are sampled.
 
     Returns
     -------
@@ -78,15 +77,15 @@ def numbers_of(dataset: Dataset) -> Numbers:
     --------
     >>> from bnmf_core import Dataset
     >>> from bnmf_core.data.kinds import numbers_of
-    >>> numbers_of(Dataset.from_array([[12.0, 0.0, 7.0], [3.0, 31.0, 0.0]])).said
+    >>> numbers_of(Dataset.from_array([[12.0, 0.0, 7.0], [3.0, 31.0, 0.0]])).reason
     'These are counts: every entry is a whole number, the largest 31.'
     """
     largest = float(stored(dataset.X).max())
     if against := _no_counts(dataset, largest):
         return Numbers(Kind.OTHER, against)
     if dataset.whole_numbers:
-        said = f"These are counts: every entry is a whole number, the largest {largest:,.0f}."
-        return Numbers(Kind.COUNTS, said, _of_outstanding(dataset))
+        reason = f"These are counts: every entry is a whole number, the largest {largest:,.0f}."
+        return Numbers(Kind.COUNTS, reason, _of_outstanding(dataset))
     columns = [_distinct(dataset, n) for n in evenly_spaced(dataset.N, COLUMNS)]
     if why := _scaled(columns, [_error(column) for column in columns], _total(dataset)):
         return Numbers(
@@ -108,13 +107,13 @@ def numbers_of(dataset: Dataset) -> Numbers:
     if broken.size <= FEW_BROKEN * values.size:
         many = "One entry is" if broken.size == 1 else f"{broken.size:,} entries are"
         first = f"{values[broken[0]]:g} ({_named(dataset, *_places(dataset, broken[:1])[0])})"
-        said = f"{many} not whole, such as {first}; all others are whole numbers."
-        return Numbers(Kind.OTHER, said, "If these are counts, correct that in the table.")
+        reason = f"{many} not whole, such as {first}; all others are whole numbers."
+        return Numbers(Kind.OTHER, reason, "If these are counts, correct that in the table.")
     return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
 
 
 def outstanding(dataset: Dataset) -> list[tuple[int, int]]:
-    """Places (d, n) of few entries that hold nearly all of ΣX, the largest first; mostly none.
+    """Indices (d, n) of a few entries that hold nearly all of ΣX, largest first; usually none.
 
     >>> from bnmf_core import Dataset
     >>> X = np.ones((5, 8))
@@ -134,7 +133,7 @@ def outstanding(dataset: Dataset) -> list[tuple[int, int]]:
 
 
 def _places(dataset: Dataset, numbers: np.ndarray) -> list[tuple[int, int]]:
-    """Where stored entries with these numbers stand, (d, n) each."""
+    """Indices (d, n) of stored entries."""
     if is_sparse(dataset.X):
         rows, columns = (part[numbers] for part in dataset.X.tocoo().coords)
     else:
@@ -148,7 +147,7 @@ def _named(dataset: Dataset, d: int, n: int) -> str:
 
 
 def _of_outstanding(dataset: Dataset) -> str:
-    """Which entries hold nearly all of ΣX, in a sentence; "" where none do."""
+    """A sentence on entries that hold nearly all of ΣX; "" without any."""
     found = outstanding(dataset)
     if not found:
         return ""
@@ -159,7 +158,7 @@ def _of_outstanding(dataset: Dataset) -> str:
 
 
 def _no_counts(dataset: Dataset, largest: float) -> str:
-    """Why numbers are no counts, nor made of any, whatever they look like; "" where they may be."""
+    """Why numbers cannot be counts or transformed counts; "" if they can."""
     if largest == 1.0 and only_yes_and_no(stored(dataset.X)):
         return f"Every {'observed ' * (dataset.mask is not None)}entry is 0 or 1."
     if dataset.image_shape or dataset.map_shape:
@@ -171,10 +170,10 @@ def _no_counts(dataset: Dataset, largest: float) -> str:
 
 
 def _steps(dataset: Dataset) -> int:
-    """The steps of ratings, where the whole numbers are some; else 0.
+    """Number of steps if the integers are ratings, else 0.
 
-    Ratings are never 0, or mostly 0, which stands for none; then 1 is not the most frequent of the
-    others, as it is of counts that are mostly 0.
+    Ratings are never 0, or mostly 0 for missing ones; then, unlike in sparse counts, 1 is not the
+    most frequent of the others.
     """
     values = stored(dataset.X)
     found, often = np.unique(values[values > 0], return_counts=True)
@@ -192,7 +191,7 @@ def _distinct(dataset: Dataset, n: int) -> np.ndarray:
 
 
 def _error(values: np.ndarray) -> np.ndarray:
-    """How far numbers may be from those that they are rounded or computed from."""
+    """Bound of the rounding error of numbers."""
     exact = RELATIVE * values
     for digits in range(DECIMALS + 1):
         scaled = values * 10.0**digits
@@ -202,7 +201,7 @@ def _error(values: np.ndarray) -> np.ndarray:
 
 
 def _unit(values: np.ndarray, error: np.ndarray) -> float:
-    """Of what a column's values are whole multiples, as far as they are known; NaN: of nothing."""
+    """The unit of which a column's values are integer multiples; NaN without one."""
     if values.size <= FEWEST:
         return np.nan
     for smallest in range(1, SMALLEST + 1):
@@ -218,19 +217,19 @@ def _unit(values: np.ndarray, error: np.ndarray) -> float:
 
 
 def _scaled(columns: list[np.ndarray], errors: list[np.ndarray], total: float) -> str:
-    """Why columns are scaled counts; "" where they are not."""
+    """Why columns are scaled counts; "" if they are not."""
     if total:
         return f"the entries of every observation sum to {total:,.0f}"
     units = np.array([_unit(*pair) for pair in zip(columns, errors, strict=True) if pair[0].size])
     units = units[np.isfinite(units)] if np.isfinite(units).mean() >= MOST else units[:0]
-    # The same unit everywhere is one of measurement.
+    # A common unit is one of measurement.
     if units.size and np.ptp(units) > NEARLY * units.max():
         return "every observation is made of whole numbers times a factor of its own"
     return ""
 
 
 def _total(dataset: Dataset, inverse: Inverse | None = None) -> float:
-    """What all columns sum to, where that is a usual total; else 0."""
+    """The common sum of all columns if it is a usual total, else 0."""
     if dataset.missing:
         return 0.0
     X = dataset.X[:, evenly_spaced(dataset.N, COLUMNS)]
@@ -244,7 +243,7 @@ def _total(dataset: Dataset, inverse: Inverse | None = None) -> float:
 
 
 def _logarithms(dataset: Dataset, columns: list[np.ndarray], inverse: Inverse) -> bool:
-    """Whether columns were counts, scaled or not, before the logarithm was taken."""
+    """Whether columns are logarithms of counts, scaled or not."""
     found = [inverse(column) for column in columns]
     errors = [
         np.maximum(inverse(column + _error(column)) - values, RELATIVE * values)

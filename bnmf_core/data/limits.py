@@ -1,4 +1,4 @@
-"""Limits of what a file may claim: matrices, gzip and archives, checked before they are opened."""
+"""Limits for matrices, gzip and archives, checked before they are opened."""
 
 import gzip
 import io
@@ -42,7 +42,7 @@ def check_entries(rows: int, columns: int) -> None:
 
 
 def check_size(size: int, limit_bytes: int) -> None:
-    """Refuse what is larger than a file may be."""
+    """Refuse files above the size limit."""
     if size > limit_bytes:
         raise DataError(f"The file is larger than {_most(limit_bytes)}.")
 
@@ -55,9 +55,9 @@ def _most(limit_bytes: int) -> str:
 
 
 def unpacked(content: bytes, limit_bytes: int) -> bytes:
-    """What gzip was wrapped around, and anything else as it is.
+    """Decompress gzip; return other content unchanged.
 
-    DataError when it is damaged, or would grow beyond the limit.
+    DataError when it is damaged or exceeds the limit.
     """
     if not content.startswith(GZIP):
         return content
@@ -85,7 +85,7 @@ def unpacked(content: bytes, limit_bytes: int) -> bytes:
 
 
 def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zipfile.ZipFile:
-    """An archive of at most so many files, whose names and sizes can be believed.
+    """Open an archive after checking its number of files, names and sizes.
 
     DataError when it is damaged, holds a forbidden name, or would grow beyond the limit.
     """
@@ -117,7 +117,7 @@ def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zi
 
 
 def archive_names(content: bytes) -> list[str]:
-    """The names of the files in an archive; none where it is none, or cannot be opened."""
+    """Names of the files in an archive; empty for other or unreadable content."""
     if content.startswith(ZIP):
         with suppress(DataError), _opened(content, MOST_FILES) as archive:
             return archive.namelist()
@@ -125,7 +125,7 @@ def archive_names(content: bytes) -> list[str]:
 
 
 def _opened(content: bytes, most: int) -> zipfile.ZipFile:
-    # Every entry of the directory begins so.
+    # Signature of a directory entry.
     if content.count(b"PK\x01\x02") > most:
         raise DataError(f"The archive holds more than {most:,} files, the most that is read.")
     try:
@@ -135,7 +135,7 @@ def _opened(content: bytes, most: int) -> zipfile.ZipFile:
 
 
 def member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """One file of an archive, not longer than it says. DataError when it is damaged."""
+    """Read a file of an archive up to its declared size. DataError when it is damaged."""
     shown = clean_name(entry.filename, 60)
     try:
         with archive.open(entry) as file:

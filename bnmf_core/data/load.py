@@ -1,4 +1,4 @@
-"""Files of users → Dataset. Nothing in a file is trusted, and its content decides its format."""
+"""Load datasets from untrusted files; the content decides the format."""
 
 import dataclasses
 import io
@@ -31,21 +31,20 @@ def inspect_file(
     filename: str | None = None,
     chosen: Mapping[str, Any] | None = None,
 ) -> Reading:
-    """Say how a file would be read, and why; nothing is loaded.
+    """Determine how a file would be read, and why, without loading it.
 
     Parameters
     ----------
     source : path, content, or file object open in binary mode.
-    filename : what the file is called; by default the path's name.
-    chosen : fields of a Reading that are not to be guessed, such as
-        ``{"header_row": None, "names_column": "id", "observations": "columns"}``; the rest is
-        judged around them. Columns are numbers from 1 on or what the header calls them.
+    filename : by default the path's name.
+    chosen : fixed fields of a Reading, such as
+        ``{"header_row": None, "names_column": "id", "observations": "columns"}``; the others are
+        inferred. Columns are numbers from 1 or names in the header.
 
     Raises
     ------
     DataError
-        When the file cannot be opened as anything. What is wrong within a table is in
-        ``Reading.faults``, all of it at once.
+        When no format fits. ``Reading.faults`` lists all faults within a table.
 
     Examples
     --------
@@ -75,16 +74,16 @@ def load_file(
     reading: Reading | None = None,
     observations: str | None = None,
 ) -> Dataset:
-    """Read a matrix from a file, as a Reading says.
+    """Read a matrix from a file according to a Reading.
 
     Parameters
     ----------
     source : path, content, or file object open in binary mode.
-    filename : what the dataset is called; by default the path's name.
-    reading : what :func:`inspect_file` gave, as it was or changed; left out, the file is
-        inspected first. The file's name and the doubts are in ``Dataset.source``.
-    observations : "rows" or "columns", the axis of the file that holds the observations; left
-        out, the Reading's.
+    filename : names the dataset; by default the path's name.
+    reading : from :func:`inspect_file`, possibly changed; by default the file is inspected first.
+        The file's name and the doubts are in ``Dataset.source``.
+    observations : "rows" or "columns", the axis of the observations in the file; by default the
+        Reading's.
 
     Returns
     -------
@@ -94,8 +93,8 @@ def load_file(
     Raises
     ------
     DataError
-        Sentences that name what is wrong and where; rows and columns count from 1 as in
-        the file, its header line included.
+        When the file has faults; the message locates them, counting rows and columns from 1,
+        including the header.
 
     Examples
     --------
@@ -119,9 +118,9 @@ def load_file(
 
 
 def load_alike(source: Source, filename: str, like: Dataset) -> Dataset:
-    """A file with the features of other data: turned, where more of its other axis match by name.
+    """Load a file with the features of another dataset; the axis with more matching names wins.
 
-    Where as many match, features are places on an axis if those of the other data are.
+    If both match equally, an axis of numbers wins if the other dataset has one.
 
     Raises
     ------
@@ -145,7 +144,7 @@ def load_alike(source: Source, filename: str, like: Dataset) -> Dataset:
 
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
-    """The dataset that a file holds; its source says which one, and what was doubtful."""
+    """Build the dataset of a file; its source has the file name and the doubts."""
     name = (
         clean_name(Path(filename.removesuffix(".gz")).stem.replace("\0", "")) or "uploaded matrix"
     )
@@ -159,10 +158,10 @@ def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
 
 
 def named_apart(dataset: Dataset, taken: Mapping[str, str]) -> Dataset:
-    """The dataset, with a number behind its name where other data have that name.
+    """Append a number to a dataset's name if other data have that name.
 
-    ``taken`` holds the names of what is there by the hash of its content. The same data under the
-    same name are the same dataset, and stay as they are.
+    ``taken`` : names of the existing datasets by hash. Identical data with the same name are
+    returned unchanged.
     """
     others = set(taken.values())
     number, found = 1, dataset
@@ -178,7 +177,7 @@ def foreign_matrices(path: Path) -> list[NamedMatrix]:
     Raises
     ------
     DataError
-        When a file cannot be opened or read; of a folder, when all of it is too large.
+        When a file cannot be read, or a folder is too large.
     """
     if path.is_dir():
         packed = io.BytesIO()
@@ -194,14 +193,14 @@ def foreign_matrices(path: Path) -> list[NamedMatrix]:
 
 
 def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:
-    """The matrix of an NPY file of float64 that stays on the disk: it may exceed memory.
+    """Memory-map the matrix of an NPY file of float64, which may exceed memory.
 
     ``observations`` is "rows" or "columns", the axis of the file that holds the observations.
 
     Raises
     ------
     DataError
-        When the file is no NPY file, or its matrix cannot be used as it lies.
+        When the file is no NPY file, or its matrix cannot be mapped.
     """
     check_axis(observations)
     shown = clean_name(Path(path).name)
@@ -220,20 +219,20 @@ def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Data
 
 
 def _named(filename: str) -> list[str]:
-    """Which file it is, in a sentence; nothing where it has no name."""
+    """A sentence that names the file; empty without a name."""
     name = clean_name(Path(filename.replace("\0", "")).name)
     return [f"The file {name}."] if name else []
 
 
 def _content(source: Source) -> bytes | Path:
-    """The content, not too large; or the file that holds it, which only its reader opens."""
+    """The content, checked for size, or the path of a regular file, which only the reader opens."""
     limit_bytes = read_limits().reading_bytes
-    asked = -1 if limit_bytes == NO_LIMIT else limit_bytes + 1
+    read_bytes = -1 if limit_bytes == NO_LIMIT else limit_bytes + 1
     if isinstance(source, str | os.PathLike):
         try:
             path = Path(source).resolve(strict=True)
             with open(source, "rb") as file:
-                content = b"" if path.is_file() else file.read(asked)
+                content = b"" if path.is_file() else file.read(read_bytes)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             shown = clean_name(Path(os.fspath(source)).name)
             raise DataError(f"The file {shown!r} could not be opened.") from error
@@ -242,7 +241,7 @@ def _content(source: Source) -> bytes | Path:
     elif isinstance(source, bytes | bytearray | memoryview):
         content = bytes(source)
     else:
-        read: object = source.read(asked)
+        read: object = source.read(read_bytes)
         if not isinstance(read, bytes):
             raise DataError("The file is open in text mode; open it in binary mode.")
         content = read

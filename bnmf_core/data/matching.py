@@ -1,4 +1,4 @@
-"""Names of one file found again in another: numbers of repeats taken off, spellings that agree."""
+"""Match names of different files: without numbers of repeats, in equivalent spellings."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ _VERSION = re.compile(r"(ens[a-z]*\d+)\.\d+")
 
 
 def bare_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as they stood in the file: those that came again got a number when it was read.
+    """Names as written in the file, without the numbers added to repeated ones.
 
     >>> bare_names(["TP53", "TP53 (2)", "lamp (2)"])
     ('TP53', 'TP53', 'lamp (2)')
@@ -31,9 +31,9 @@ def bare_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def spelling(name: str) -> str:
-    """The same for names that differ in upper and lower case only, or in an Ensembl version.
+    """Normalize case and remove an Ensembl version.
 
-    Channels of substitutions are the same in every spelling.
+    Substitution channels are written in COSMIC's spelling.
 
     >>> spelling("ENSG00000141510.5"), spelling("Moon")
     ('ensg00000141510', 'moon')
@@ -44,7 +44,7 @@ def spelling(name: str) -> str:
     return found.name if found else version[1] if version else folded
 
 
-# How names are held beside each other, one after the other until they agree.
+# Functions that normalize names, tried in turn until they match.
 KEYS = (str, spelling)
 
 
@@ -55,22 +55,22 @@ class SharedFeatures:
     Attributes
     ----------
     first, second : (S,) places of the shared features in each, in the order of the first.
-    only_first, only_second : names of the others, in their order.
-    said : how many match and which do not, in sentences.
+    only_first, only_second : names of the others, in order.
+    summary : sentences on how many match and which do not.
     """
 
     first: np.ndarray
     second: np.ndarray
     only_first: list[str]
     only_second: list[str]
-    said: str
+    summary: str
 
 
 def shared_features(first: Dataset, second: Dataset) -> SharedFeatures:
-    """Match the features of two datasets by name; without names by place, if as many.
+    """Match the features of two datasets by name, or by position if neither has names.
 
-    Equal names match, or else spellings that agree, whichever gives more. A spelling that stands
-    for several features of one dataset matches none.
+    Names match exactly or in normalized spelling, whichever gives more. A spelling of several
+    features of one dataset matches none.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def shared_features(first: Dataset, second: Dataset) -> SharedFeatures:
             f"{named(extra)}. Names have to agree, up to upper and lower case."
         )
     by = "name" if first.named else "place"
-    said = f"{len(pairs):,} of {first.D:,} features match by {by}."
+    summary = f"{len(pairs):,} of {first.D:,} features match by {by}."
     if lacking:
-        said += f" Missing in {second.name}: {named(lacking)}."
+        summary += f" Missing in {second.name}: {named(lacking)}."
     if extra:
-        said += f" Ignored, not in {first.name}: {named(extra)}."
-    return SharedFeatures(mine, theirs, lacking, extra, said)
+        summary += f" Ignored, not in {first.name}: {named(extra)}."
+    return SharedFeatures(mine, theirs, lacking, extra, summary)

@@ -1,6 +1,6 @@
-"""Which side of a matrix the observations are on, and whether a side is the pixels of an image.
+"""Detect the axis of a matrix with the observations, and an axis with the pixels of an image.
 
-Names, header and labels of a table tell the first; size and neighbouring values the second.
+Names, header and labels of a table determine the first; size and neighbouring values the second.
 """
 
 import re
@@ -13,7 +13,7 @@ import numpy as np
 from bnmf_core.data.channels import SPELLINGS
 from bnmf_core.data.reading import AXES, other_axis
 
-# Names that whole families of tables give to features. Patterns are tried in order.
+# Patterns of common names of features, tried in order.
 _FEATURES = (
     ("mutation types", re.compile(r"[ACGT]\[[ACGT]{1,2}>[ACGT]{1,2}\][ACGT]")),
     *(("mutation types", spelling) for spelling in SPELLINGS),
@@ -51,7 +51,7 @@ user user_id customer customer_id country city station student respondent time d
 timestamp docs
 """
 _FEATURE_HEADS = frozenset(_FEATURE_WORDS.split())
-# Observations where their traits are given, features where they are counted at sites.
+# Observations in tables of traits, features in tables of counts at sites.
 _EITHER_HEADS = frozenset({"species", "genus", "genera"})
 _OBSERVATION_HEADS = frozenset(_OBSERVATION_WORDS.split())
 SHARE = 0.8
@@ -59,21 +59,21 @@ UNSAID = "nothing in the file says otherwise, and most tables have one observati
 UNSAID_DOUBT = (
     "Nothing in the file says whether its rows or its columns are the observations: rows are taken."
 )
-# Patterns take time that grows with the square of a name's length.
+# The time of a pattern grows with the square of a name's length.
 MOST_NAMES, LONGEST_NAME = 2_000, 200
-# What files call the two numbers of an image's size.
+# Names of the height and the width of an image in files.
 _HEIGHTS = frozenset({"nrow", "nrows", "row", "rows", "line", "lines", "height", "h", "ny"})
 _WIDTHS = frozenset({"ncol", "ncols", "col", "cols", "columns", "samples", "width", "w", "nx"})
 SMALLEST_SIDE = 8
-MOST_LOOKED_AT = 400
-# Half the mean squared difference of neighbours over the variance: 1 where they are unrelated.
+MOST_SAMPLED = 400
+# Limits of half the mean squared difference of neighbours over the variance (1 if unrelated).
 ROUGHEST_IMAGE = 0.35
 ROUGHEST_SPECTRUM = 0.1
 
 
 @dataclass(frozen=True)
 class Side:
-    """Where the observations are taken to be, why, and a doubt if there is one."""
+    """The axis of the observations, the reason, and an optional doubt."""
 
     observations: str
     reason: str
@@ -81,24 +81,25 @@ class Side:
 
 
 def word_of(cell: str) -> str:
-    """A header cell in one spelling: "Gene ID" is gene_id."""
+    """Normalize a header cell: "Gene ID" is gene_id."""
     return re.sub(r"[\s.-]+", "_", cell.strip().lower())
 
 
 def find_side(
     row_names: Sequence[str], column_names: Sequence[str], corner: str, labelled: str
 ) -> Side:
-    """What the names say; ``corner`` heads the names, ``labelled`` is a column of classes if any.
+    """Find the axis of the observations.
 
-    Names of either side decide before the header of the first column, and that before labels.
+    Names decide before ``corner``, the header of the names, and that before ``labelled``, a column
+    of classes.
     """
     corner_word = word_of(corner)
     votes: list[tuple[str, str]] = []
     for axis, names in zip(AXES, (row_names, column_names), strict=True):
         if found := _known(names):
             what, count, of_features = found
-            said = f"{count:,} {axis} are named like {what}"
-            votes.append((other_axis(axis) if of_features else axis, said))
+            reason = f"{count:,} {axis} are named like {what}"
+            votes.append((other_axis(axis) if of_features else axis, reason))
     for axis, heads in (("columns", _FEATURE_HEADS), ("rows", _OBSERVATION_HEADS)):
         if corner_word in heads:
             votes.append((axis, f"the first column is headed {corner.strip()!r}"))
@@ -114,7 +115,7 @@ def find_side(
     if not votes:
         return Side("rows", UNSAID, UNSAID_DOUBT)
     axis, why = votes[0]
-    others = [said for voted, said in votes if voted != axis]
+    others = [reason for voted, reason in votes if voted != axis]
     meant = "observations" if axis == "rows" else "features"
     if others:
         return Side(axis, why, f"{_capital(why)}, but {others[0]}: rows are taken as {meant}.")
@@ -123,9 +124,9 @@ def find_side(
 
 
 def kind_of(words: Sequence[str], names: Sequence[str]) -> tuple[str, bool] | None:
-    """What a list of names is of, in words, and whether these are features; None where unknown.
+    """Describe a list of names and whether these are features; None if unknown.
 
-    ``words`` are what the list is called, its own header or its file; ``names`` decide first.
+    ``words`` : from its header or file name; ``names`` decide first.
     """
     if found := _known(names):
         return f"names like {found[0]}", found[2]
@@ -136,7 +137,7 @@ def kind_of(words: Sequence[str], names: Sequence[str]) -> tuple[str, bool] | No
 
 
 def _known(names: Sequence[str]) -> tuple[str, int, bool] | None:
-    """What most of the names look like, how many do, and whether these are features."""
+    """Kind of most of the names, their number, and whether these are features."""
     sample = [name.strip()[:LONGEST_NAME] for name in names[:MOST_NAMES]]
     for known, of_features in ((_FEATURES, True), (_OBSERVATIONS, False)):
         for what, pattern in known:
@@ -152,22 +153,22 @@ def _capital(text: str) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image: its shape (height, width), column by column, and where that leaves observations."""
+    """An image: its shape (height, width), column-major, and the axis of the observations."""
 
     shape: tuple[int, int]
     side: Side
 
 
 def find_picture(matrix: np.ndarray, numbers: Mapping[str, float]) -> Picture | None:
-    """The image whose pixels are the rows or the columns of a matrix; None where none is seen.
+    """Find an image whose pixels are the rows or the columns of a matrix; None without one.
 
-    Where the values of a pixel go over into each other as in a spectrum, every pixel is an
-    observation; else the pixels are features, and every observation is an image.
+    If the values of a pixel are smooth as in a spectrum, pixels are observations; else they are
+    features, and every observation is an image.
 
     Parameters
     ----------
-    matrix : (rows, columns) as it lies in its file.
-    numbers : single numbers that stand beside it, by name: "lines" and "cols" are a size.
+    matrix : (rows, columns) as in its file.
+    numbers : scalars in the file by name; "lines" and "cols" are a size.
 
     Examples
     --------
@@ -183,26 +184,26 @@ def find_picture(matrix: np.ndarray, numbers: Mapping[str, float]) -> Picture | 
     for axis, count in sorted(zip(AXES, matrix.shape, strict=True), key=lambda one: -one[1]):
         square = isqrt(count)
         if height * width == count and min(height, width) > 1:
-            said = f"{height_name!r} × {width_name!r} in the file, {height}×{width}"
-            return _picture(matrix, axis, (height, width), said)
+            description = f"{height_name!r} × {width_name!r} in the file, {height}×{width}"
+            return _picture(matrix, axis, (height, width), description)
         fits = square**2 == count and square >= SMALLEST_SIDE
         if fits and _rough_image(matrix, axis, (square, square)) < ROUGHEST_IMAGE:
-            said = f"{square}×{square}, in which neighbours are alike"
-            return _picture(matrix, axis, (square, square), said)
+            description = f"{square}×{square}, in which neighbours are alike"
+            return _picture(matrix, axis, (square, square), description)
     return None
 
 
 def unfolded(cube: np.ndarray) -> tuple[np.ndarray, Picture]:
-    """A cube (height, width, values of a pixel) as a matrix with a row for each pixel."""
+    """Reshape a cube (height, width, values of a pixel) to a matrix with a row for each pixel."""
     height, width, _ = cube.shape
     matrix = cube.reshape((height * width, -1), order="F")
     return matrix, _picture(matrix, "rows", (height, width), f"{height}×{width} in a cube")
 
 
-def _picture(matrix: np.ndarray, axis: str, shape: tuple[int, int], said: str) -> Picture:
+def _picture(matrix: np.ndarray, axis: str, shape: tuple[int, int], description: str) -> Picture:
     count, values = matrix.shape if axis == "rows" else matrix.shape[::-1]
-    why = f"the {count:,} {axis} are the pixels of an image ({said})"
-    # How unlike the values are that follow each other within a pixel.
+    why = f"the {count:,} {axis} are the pixels of an image ({description})"
+    # Roughness of the successive values of a pixel.
     pixels = matrix if axis == "rows" else matrix.T
     some = pixels[_some(len(pixels))].astype(float)
     if _rough(some - some.mean(), 1) < ROUGHEST_SPECTRUM:
@@ -215,7 +216,7 @@ def _picture(matrix: np.ndarray, axis: str, shape: tuple[int, int], said: str) -
 
 
 def _number(numbers: Mapping[str, float], words: frozenset[str]) -> tuple[int, str]:
-    """The whole number that has one of these names, and its name; 0 where there is none."""
+    """The integer with one of these names, and its name; 0 without one."""
     for name, value in numbers.items():
         if word_of(name) in words and value >= 1 and value % 1 == 0:
             return int(value), name
@@ -223,19 +224,19 @@ def _number(numbers: Mapping[str, float], words: frozenset[str]) -> tuple[int, s
 
 
 def _some(count: int) -> np.ndarray:
-    """At most so many places among ``count``, evenly spaced."""
-    return np.unique(np.linspace(0, count - 1, min(MOST_LOOKED_AT, count)).astype(int))
+    """Evenly spaced indices below ``count``, at most MOST_SAMPLED."""
+    return np.unique(np.linspace(0, count - 1, min(MOST_SAMPLED, count)).astype(int))
 
 
 def _rough_image(matrix: np.ndarray, axis: str, shape: tuple[int, int]) -> float:
-    """How unlike vertical or horizontal neighbours are, whichever are less alike."""
+    """The larger roughness of vertical and horizontal neighbours."""
     pixels = matrix if axis == "rows" else matrix.T
-    some = pixels[:, _some(pixels.shape[1])[:: MOST_LOOKED_AT // 20]].astype(float)
+    some = pixels[:, _some(pixels.shape[1])[:: MOST_SAMPLED // 20]].astype(float)
     images = (some - some.mean(axis=0)).reshape((*shape, -1), order="F")
     return max(_rough(images, 0), _rough(images, 1))
 
 
 def _rough(values: np.ndarray, axis: int) -> float:
-    """½⟨(difference of neighbours)²⟩ over ⟨value²⟩; infinite where nothing differs."""
+    """½⟨(difference of neighbours)²⟩ over ⟨value²⟩; infinite if all values are 0."""
     variance = float(np.mean(values**2))
     return float(np.mean(np.diff(values, axis=axis) ** 2)) / 2 / variance if variance else np.inf

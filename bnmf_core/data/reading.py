@@ -1,4 +1,4 @@
-"""A Reading: how a file is taken, every choice with its reason, every doubt in a sentence."""
+"""A Reading: how a file is interpreted, with the reasons for all choices and doubts about them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from bnmf_core.core.plain import Value
 from bnmf_core.data import cells
 
 AXES = ("rows", "columns")
-# What may become of negative entries, and how that is said; what a fault of them says.
+# Choices for negative entries with their wording; marker of a fault about them.
 REFUSED, IS_NEGATIVE = "refused", "which is negative"
 NEGATIVE = {REFUSED: "refused", "zero": "set to 0", "missing": "taken as not seen"}
-# What a cell of the file can be taken for, in the order of a legend.
+# Size of a preview.
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_CHARACTERS = 12, 24, 32
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 DECIMAL_MARKS = (".", ",")
@@ -22,12 +22,11 @@ DECIMAL_MARKS = (".", ",")
 
 @dataclass(frozen=True)
 class Preview:
-    """The first rows of a file as they stand there.
+    """The first rows of a file.
 
     lines : the row of the file, counted from 1, on which each begins. rows : their cells,
     shortened. missing : for each row, the columns from 1 on that count as missing. width, height :
-    cells and rows of the whole file. row_names, column_names : of a matrix whose names stand
-    beside it.
+    cells and rows of the whole file. row_names, column_names : of a matrix with separate names.
     """
 
     lines: tuple[int, ...] = ()
@@ -41,30 +40,30 @@ class Preview:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file would be read, and why. Rows and columns count from 1, as in the file.
+    """How a file would be read, and why. Rows and columns are counted from 1.
 
     Attributes
     ----------
-    format : key of the format; ``what`` says it in words. formats : keys of those that the file
-        can be taken for, where these are several.
+    format : key of the format; ``what`` : its description. formats : keys of possible formats, if
+        there are several.
     encoding, separator, decimal_mark : of a table of text; "" elsewhere.
     header_row : the row that names the columns; None when none does.
     names_column : the column that names the rows; None when none does.
     label_columns : columns of words or classes that belong to the rows: labels of observations, or
         descriptions of features.
     number_columns : the columns of X. Every other column is left out.
-    yes_no_columns : those of them that hold yes and no, which become 1 and 0.
+    yes_no_columns : those of them with yes and no, which become 1 and 0.
     observations : "rows" or "columns", the axis of the file that holds the observations.
     image_shape : (height, width) of an image unfolded column-major, whose pixels are the features,
         or else the observations.
     pixel_order : "columns" where the file has the pixels of an image down its columns, as MATLAB
         does, "rows" where they run along its rows, as NumPy's do.
     negative : what becomes of negative entries, a key of ``NEGATIVE``; "" where there are none.
-    features_are : what features are called in sentences, in the plural; "" for features.
+    features_are : plural noun for the features in sentences; "" for features.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
-    settings : further choices that only this format has; offers : what may be chosen of each.
-    reasons : name of a choice → why it was taken so.
-    doubts : sentences about what may be otherwise. faults : why it cannot be read so.
+    settings : further choices of this format; offers : the options of each.
+    reasons : of each choice. doubts : sentences on uncertain choices. faults : why the file cannot
+        be read so.
     preview : the first rows of the file.
 
     Examples
@@ -104,16 +103,16 @@ class Reading:
 
     @property
     def is_table(self) -> bool:
-        """Whether it has a header, names and labels to choose."""
+        """Whether the file is a table with columns."""
         return bool(self.columns)
 
     def column_name(self, column: int) -> str:
-        """ "3 (weight)", with the name where the file gives one."""
+        """ "3 (weight)", with the name if there is one."""
         name = self.columns[column - 1] if column <= len(self.columns) else ""
         return f"{column} ({name})" if name else str(column)
 
     def role(self, line: int, column: int) -> str:
-        """What the cell on this row of the file was taken for, such as "label"."""
+        """Role of the cell on this row of the file, such as "label"."""
         if self.is_table:
             first = self.header_row or 1
             if line == self.header_row:
@@ -127,7 +126,7 @@ class Reading:
         return "number"
 
     def shown_role(self, position: int, column: int) -> str:
-        """What a cell of the preview was taken for, also "missing", "not a number" or nothing."""
+        """Role of a cell of the preview, including "missing", "not a number" and ""."""
         if column > len(self.preview.rows[position]):
             return ""
         role = self.role(self.preview.lines[position], column)
@@ -140,7 +139,7 @@ class Reading:
         return role if right else "not a number"
 
     def because(self, reasons: Mapping[str, str]) -> "Reading":
-        """The same with other reasons for some of its choices."""
+        """Replace the reasons for some choices."""
         return dataclasses.replace(self, reasons={**self.reasons, **reasons})
 
     def _used(self) -> set[int]:
@@ -148,12 +147,12 @@ class Reading:
         return {*names, *self.label_columns, *self.number_columns}
 
     def plain(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """Plain values for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
     def of_plain(cls, values: Mapping[str, Any]) -> "Reading":
-        """From what :meth:`plain` gave, also after JSON."""
+        """The inverse of :meth:`plain`, also after JSON."""
         known = {
             one.name: values[one.name] for one in dataclasses.fields(cls) if one.name in values
         }
@@ -167,7 +166,7 @@ def _tuples(value: Any) -> Any:
 
 
 def check_axis(observations: object) -> None:
-    """DataError when there is no axis of that name."""
+    """Raise a DataError for an unknown axis."""
     if observations not in AXES:
         raise DataError(
             f"The observations were said to be in {observations!r}; choose one of "
@@ -176,14 +175,14 @@ def check_axis(observations: object) -> None:
 
 
 def other_axis(axis: str) -> str:
-    """Columns for rows, rows for columns."""
+    """The other axis."""
     return AXES[1 - AXES.index(axis)]
 
 
 def preview_of(
     rows: list[tuple[int, list[str]]], missing: frozenset[str], width: int, height: int
 ) -> Preview:
-    """The beginning of a table for the eye; ``rows`` with the rows of the file they stand on."""
+    """Preview of a table; ``rows`` : cells with their row numbers in the file."""
     shown = tuple(
         tuple(clean_name(cell, PREVIEW_CHARACTERS) for cell in row[:PREVIEW_COLUMNS])
         for _, row in rows[:PREVIEW_ROWS]

@@ -1,6 +1,6 @@
-"""Declared changes of what is seen of a matrix: repairs of missing entries, and entries hidden.
+"""Impute or remove missing entries, binarize, and mask entries.
 
-Each gives a new dataset whose name says what was done.
+Each function returns a new dataset whose name describes the change.
 """
 
 import dataclasses
@@ -13,26 +13,26 @@ from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.numerics.matrix import dense
 
 LARGEST_HIDDEN = 0.9
-# A sparse matrix is hidden from as a dense one of at most so many entries (64 MB).
+# Largest sparse matrix that is made dense to mask entries (64 MB).
 MOST_DENSE_ENTRIES = 2**23
 
 
 def drop_incomplete_observations(dataset: Dataset) -> Dataset:
-    """Keep the observations (columns) of which every entry was seen."""
+    """Remove the observations (columns) with missing entries."""
     complete = _mask(dataset).all(axis=0)
     if complete.sum() < 2:
         raise DataError(
             f"Only {int(complete.sum())} of {dataset.N} observations are complete; at least 2 are "
             "needed. Fill the missing entries instead."
         )
-    kept = dataset.columns(np.flatnonzero(complete))
-    dropped = dataset.N - kept.N
+    remaining = dataset.columns(np.flatnonzero(complete))
+    dropped = dataset.N - remaining.N
     name = f"{dataset.name} (without {dropped} incomplete observations)"
-    return dataclasses.replace(kept, name=name, mask=None, hidden=None)
+    return dataclasses.replace(remaining, name=name, mask=None, hidden=None)
 
 
 def fill_with_feature_means(dataset: Dataset) -> Dataset:
-    """Put the mean of each feature's seen entries where an entry is missing."""
+    """Impute missing entries by the mean of each feature."""
     mask = _mask(dataset)
     seen = mask.sum(axis=1)
     filled = dense(dataset.X)
@@ -44,12 +44,12 @@ def fill_with_feature_means(dataset: Dataset) -> Dataset:
 
 
 def as_yes_no(dataset: Dataset, above: float) -> Dataset:
-    """1 where an entry is above a number, 0 where it is not; what was not seen stays so.
+    """Binarize: 1 for entries above a threshold, else 0; missing entries stay missing.
 
     Raises
     ------
     SettingsError
-        When the number is below 0 or not finite, or no entry or every one is above it.
+        When the threshold is negative or not finite, or all entries fall on one side.
     """
     if not (np.isfinite(above) and above >= 0.0):
         raise SettingsError(f"The threshold was {above!r}; a number ≥ 0 is needed.")
@@ -72,12 +72,11 @@ def as_yes_no(dataset: Dataset, above: float) -> Dataset:
 
 
 def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) -> Dataset:
-    """Hide a fraction of the seen entries, each with the same probability, and keep their values.
+    """Mask a random fraction of the observed entries as held-out entries.
 
-    One entry of every row and of every column that has any stays in sight, chosen at random; the
-    rest are drawn from the others. ``Dataset.hidden`` holds what was hidden: no run sees it, and
-    ``bnmf_core.analysis.quality`` compares it with what factorizations say (paper 3, §7.3, hides
-    10, 30 and 50 % of Olivetti faces).
+    One random entry of every row and column stays observed. ``Dataset.hidden`` holds the masked
+    values: no run sees them, and ``bnmf_core.analysis.quality`` compares them with predictions
+    (paper 3, §7.3, masks 10, 30 and 50 % of Olivetti faces).
 
     Parameters
     ----------
@@ -86,9 +85,9 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
     Raises
     ------
     SettingsError
-        When the fraction is out of range, or more than can be hidden.
+        When the fraction is out of range or too large.
     DataError
-        When the matrix is sparse and too large to be held dense, or nothing above zero is left.
+        When a sparse matrix is too large, or no entry above zero would remain.
     """
     if not 0.0 < fraction <= LARGEST_HIDDEN:
         raise SettingsError(
@@ -127,7 +126,7 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
 
 
 def _one_of_each_row(mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One of the True entries of each row that has any, at random: (D, N) bool."""
+    """A random True entry of each row that has any: (D, N) bool."""
     chosen = np.argmax(np.where(mask, rng.random(mask.shape), -1.0), axis=1)
     result = np.zeros(mask.shape, dtype=bool)
     result[np.arange(mask.shape[0]), chosen] = True

@@ -1,4 +1,4 @@
-"""Which column of a table names the rows, which hold classes, which numbers, and why."""
+"""Assign roles to the columns of a table: names, classes and numbers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,17 +28,17 @@ HEADS = (_NAME_HEADS | _CLASS_HEADS) - {"y"}
 CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3
-# Columns at an edge of a table, and so many between the edges that are headed like classes or names
-# and are features.
+# Columns at an edge of a table, and the least number of columns between the edges with headings of
+# classes or names that are features.
 EDGE, FEWEST_INSIDE = 20, 3
 FEWEST_STEPS = 5
-# Sums that were rounded as they were written are this near.
+# Relative tolerance of rounded sums.
 NEAR_SUM = 1e-3
 
 
 @dataclass
 class Roles:
-    """What the columns are, counted from 0; reasons by the names that a Reading has."""
+    """Roles of the columns, counted from 0; reasons by the field names of a Reading."""
 
     names: int | None = None
     labels: list[int] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Roles:
 
 
 class Columns:
-    """The columns below the header: how many numbers and words each has, and their texts."""
+    """The columns below the header: counts of numbers and words, and the texts."""
 
     def __init__(self, sheet: Sheet, table: Table, has_header: bool) -> None:
         self.sheet, self.table, self.has_header = sheet, table, has_header
@@ -60,7 +60,7 @@ class Columns:
         self.counts = self.rows - np.isnan(body).sum(axis=0)
         self.words = np.zeros(sheet.width, dtype=np.int64)
         self.truths = np.zeros(sheet.width, dtype=np.int64)
-        # Where most cells are numbers, some of them with marks that cannot be read together.
+        # Columns of numbers with inconsistent marks.
         self.marked = np.zeros(sheet.width, dtype=bool)
         for column, found in sheet.words.items():
             self.words[column], self.truths[column] = found.count, found.truths
@@ -69,29 +69,29 @@ class Columns:
             self.marked[column] = some and numbers > found.count - found.marked
         if not has_header:
             for column, cell in enumerate(sheet.head):
-                # The first row is among the values then, and its words are not counted yet.
+                # The first row belongs to the values; its words are not counted yet.
                 if np.isnan(sheet.values[0, column]) and not cells.is_missing(cell, table.missing):
                     self.words[column] += 1
                     self.truths[column] += cell.strip().lower() in cells.TRUTH
         self._texts: dict[int, list[str]] = {}
 
     def fetch(self, columns: set[int]) -> None:
-        """Read the texts of these columns together."""
+        """Read the texts of these columns in one pass."""
         new = {column for column in columns if column not in self._texts}
         if new:
             self._texts |= texts(self.table, self.sheet, new, self.first)
 
     def text(self, column: int) -> list[str]:
-        """The cells of a column as they are written."""
+        """The cells of a column as text."""
         self.fetch({column})
         return self._texts[column]
 
     def head(self, column: int) -> str:
-        """What the header says of a column; "" without one."""
+        """The heading of a column; "" without a header."""
         return self.sheet.head[column].strip() if self.has_header else ""
 
     def place(self, column: int) -> str:
-        """ "Column 3 ('weight')", with the name where there is a header."""
+        """ "Column 3 ('weight')", with the heading if there is one."""
         name = clean_name(self.head(column), 40)
         return f"Column {column + 1}" + (f" ({name!r})" if name else "")
 
@@ -100,7 +100,7 @@ class Columns:
         return f"Row {line}, c{self.place(column)[1:]}"
 
     def stray(self, column: int) -> str:
-        """The sentence about words among the numbers of a column."""
+        """A sentence on words among the numbers of a column."""
         found = self.sheet.words.get(column)
         if found and (self.has_header or cells.is_number(self.sheet.head[column])):
             line, word = found.first[0]
@@ -118,7 +118,7 @@ class Columns:
         )
 
     def differ(self, column: int) -> bool:
-        """Whether no two cells of a column are the same, but for empty ones."""
+        """Whether all non-empty cells of a column differ."""
         found = [cell for cell in self.text(column) if cell.strip()]
         return len(set(found)) == len(found)
 
@@ -126,7 +126,7 @@ class Columns:
 def find_roles(
     sheet: Sheet, table: Table, has_header: bool, chosen: dict[str, Any]
 ) -> tuple[Roles, Columns]:
-    """What each column is; ``chosen`` holds what is not to be guessed, columns from 0."""
+    """Assign roles to all columns; ``chosen`` : fixed roles, columns from 0."""
     columns, roles = Columns(sheet, table, has_header), Roles()
     few = (columns.words > columns.counts) & ~columns.marked
     holds_words = np.flatnonzero(few).tolist()
@@ -140,7 +140,7 @@ def find_roles(
     known = columns.counts.astype(bool) | columns.marked
     numbers = [c for c in free if known[c] and not few[c]]
     words = [c for c in free if few[c]]
-    # Answers of yes and no are numbers where they are most of the table, else classes.
+    # Columns of yes and no are numbers if they are the majority, else classes.
     answers = [c for c in free if c in yes_no]
     if len(answers) > len(numbers):
         roles.yes_no = answers
@@ -192,7 +192,7 @@ def _find_names(
 def _words_name(
     columns: Columns, column: int, unnamed: bool, known: bool, by_columns: bool
 ) -> tuple[str, str]:
-    """Why a column of words names the rows, and a doubt; "" when it does not."""
+    """Why a column of words names the rows, and a doubt; "" if it does not."""
     differ = columns.differ(column)
     if column == 0 and differ:
         return "its words all differ", ""
@@ -210,22 +210,22 @@ def _numbers_name(columns: Columns, column: int, unnamed: bool, known: bool) -> 
     found, place = columns.text(column), columns.place(column)
     counted, differ = cells.counts_from(found), columns.differ(column)
     long = column == 0 and len(found) >= FEWEST_COUNTED
-    why = said = ""
+    why = predicate = ""
     if counted is not None and (known or unnamed or long):
         series = f"{counted}, {counted + 1}, {counted + 2}, …"
-        why, said = f"it counts {series}", f"counts {series}"
+        why, predicate = f"it counts {series}", f"counts {series}"
     elif (column == 0 or known) and differ and cells.are_dates(found):
-        why, said = "it holds dates that all differ", "holds dates"
+        why, predicate = "it holds dates that all differ", "holds dates"
     elif unnamed:
         why = "its header is empty"
-        said = "has no header" + ("" if differ else " and repeats itself")
+        predicate = "has no header" + ("" if differ else " and repeats itself")
     elif known and differ and cells.whole([cell for cell in found if cell.strip()]) is not None:
         why = f"it is headed {columns.head(column)!r} and its whole numbers all differ"
-        said = "holds whole numbers that all differ"
+        predicate = "holds whole numbers that all differ"
     elif known and differ and _rises(columns, column):
         why = f"it is headed {columns.head(column)!r} and rises from row to row"
-        said = "holds numbers that rise from row to row"
-    return why, f"{place} {said}: taken as names, not as a feature." if why else ""
+        predicate = "holds numbers that rise from row to row"
+    return why, f"{place} {predicate}: taken as names, not as a feature." if why else ""
 
 
 def _rises(columns: Columns, column: int) -> bool:
@@ -234,7 +234,7 @@ def _rises(columns: Columns, column: int) -> bool:
 
 
 def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dict[int, str]:
-    """Columns of numbers that stand for classes, or for nothing, with a sentence each."""
+    """Columns of numbers that are labels, with a sentence each."""
     found: dict[int, str] = {}
     body = columns.sheet.values[columns.first :]
     vocabulary = _vocabulary(columns, numbers, roles)
@@ -263,19 +263,19 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
         return found
     levels, others = _levels(body[:, last]), body[:, list(numbers[:-1])]
     whole = cells.whole(columns.text(last)) if last == columns.sheet.width - 1 else None
-    # Classes at the end of rows without a header: few whole numbers, each several times.
+    # Classes in the last column without a header: few integers, each several times.
     if whole and levels and set(whole) in (set(range(levels)), set(range(1, levels + 1))):
-        said = f"{columns.place(last)} holds the whole numbers {min(whole)} to {max(whole)}"
+        span = f"{columns.place(last)} holds the whole numbers {min(whole)} to {max(whole)}"
         if _fractions(others) > 0.5 and min(Counter(whole).values()) > 1:
-            found[last] = f"{said}, and most others fractions: taken as a label, not as a feature."
+            found[last] = f"{span}, and most others fractions: taken as a label, not as a feature."
         elif levels > 2 and len(whole) >= 10 * levels:
-            roles.doubts.append(f"{said}, each many times: taken as a feature, not as a label.")
+            roles.doubts.append(f"{span}, each many times: taken as a feature, not as a label.")
     return found
 
 
 def _vocabulary(columns: Columns, numbers: Sequence[int], roles: Roles) -> list[int]:
-    """Columns headed like classes or names that are words of a vocabulary: it holds several."""
-    # Columns of classes stand at an edge of a table.
+    """Columns headed like classes or names that are words of a vocabulary."""
+    # Columns of classes are at an edge of a table.
     inside = [c for c in numbers[EDGE:-EDGE] if word_of(columns.head(c)) in HEADS]
     if len(inside) < FEWEST_INSIDE:
         return []
@@ -288,7 +288,7 @@ def _vocabulary(columns: Columns, numbers: Sequence[int], roles: Roles) -> list[
 
 
 def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles: Roles) -> None:
-    """Say of a headed column of a few whole numbers among fractions that it may be a class."""
+    """Add a doubt about columns of a few integers among fractions, which may be classes."""
     values = columns.sheet.values[columns.first :][:, list(numbers)]
     if len(numbers) < 3 or _fractions(values) <= 0.5:
         return
@@ -303,7 +303,7 @@ def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles
 
 
 def _doubt_sums(columns: Columns, roles: Roles) -> None:
-    """Say of a column and of the last row that they hold the sums of the others."""
+    """Add a doubt about columns and a last row that hold the sums of the others."""
     numbers = sorted({*roles.numbers} - {*roles.yes_no})
     values = np.nan_to_num(columns.sheet.values[columns.first :][:, numbers])
     if min(values.shape) <= FEWEST_COUNTED:
@@ -319,12 +319,12 @@ def _doubt_sums(columns: Columns, roles: Roles) -> None:
 
 
 def _fractions(values: np.ndarray) -> float:
-    """The part of columns that hold a number that is not whole."""
+    """The part of columns with a non-integer number."""
     return float((np.nan_to_num(values) % 1 != 0).any(axis=0).mean())
 
 
 def _levels(values: np.ndarray) -> int:
-    """How many classes whole numbers may stand for; 0 when they cannot."""
+    """Number of classes that integers may encode; 0 if they cannot."""
     seen = values[~np.isnan(values)]
     levels = np.unique(seen)
     fits = len(levels) <= MOST_CLASSES and len(levels) < len(seen) and not (levels % 1).any()
@@ -350,12 +350,12 @@ def _assign(
     numbers: Sequence[int],
     chosen: dict[str, Any],
 ) -> None:
-    """Choose labels and numbers, and say what is left out."""
+    """Choose labels and numbers, and add doubts about columns that are left out."""
     by_rows = roles.observations == "rows"
-    # Words beside features describe them.
+    # Words in rows of features are descriptions.
     labels = sorted([*classes, *words] if by_rows else words)
     heads = {c: word_of(columns.head(c)) for c in numbers}
-    # As pandas writes its index: without a header, or with the one that it reads for that.
+    # An index of pandas: without a heading, or "Unnamed: 0".
     series = {
         c
         for c, head in heads.items()
@@ -373,8 +373,8 @@ def _assign(
             for c in sorted({*labels} & {*words})
             if columns.truths[c] == columns.words[c]
         ]
-        said = "they hold words or classes" if labels else "no column holds words or classes"
-        roles.reasons["label_columns"] = said
+        reason = "they hold words or classes" if labels else "no column holds words or classes"
+        roles.reasons["label_columns"] = reason
     if "number_columns" in chosen:
         others = {*labels, roles.names}
         roles.numbers = [c for c in chosen["number_columns"] if c not in others]

@@ -1,7 +1,7 @@
-"""Data that can be had by name: samples that come with the program, and well-known sets.
+"""Datasets by name: samples that come with the program, and well-known downloads.
 
 Origins and licences of the samples are in ``sample_data/SOURCES.md``. The well-known sets are
-downloaded once by scikit-learn and then kept on this computer.
+downloaded once by scikit-learn and cached on this computer.
 """
 
 import dataclasses
@@ -29,14 +29,14 @@ load = lazy("bnmf_core.data.load")
 datasets = lazy("sklearn.datasets")
 text = lazy("sklearn.feature_extraction.text")
 
-# Beside the engine in a checkout, inside it where it was installed.
+# Next to the package in a checkout, inside it when installed.
 _PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
 FOLDER = next(
     (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
 )
-# What the sources of all generators begin with.
+# Prefix of the source of all generated data.
 GENERATED = "Generated: "
-# Of the handwritten digits' 0 to 16.
+# Threshold of the handwritten digits' 0 to 16.
 HALF_GREY = 8
 TIMEOUT_SECONDS = 10.0
 TERMS = 1_000
@@ -63,11 +63,11 @@ RCV1_CATEGORIES = ("CCAT", "ECAT", "GCAT", "MCAT")
 
 @dataclass(frozen=True)
 class Sample:
-    """A data set that can be had by its name.
+    """A dataset that is available by name.
 
     Attributes
     ----------
-    key, label : registry key and name on screen. summary : one sentence for the form.
+    key, label : registry key and shown name. summary : one sentence for the form.
     load : no arguments → Dataset.
     suggested_rank : number of components to begin with.
     """
@@ -80,7 +80,7 @@ class Sample:
 
 
 def sample_names() -> list[str]:
-    """Names that ``load_sample`` knows.
+    """Names for ``load_sample``.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def load_sample(name: str) -> Dataset:
 
 
 def sample_of(dataset: Dataset) -> str:
-    """The name of the sample that these data are, "" for others."""
+    """The name of the sample with these data, "" for others."""
     # The hash covers the name: no other sample has to be loaded.
     named = (name for name, sample in SAMPLES.items() if sample.label == dataset.name)
     return next((name for name in named if _hash_of(name) == dataset.hash), "")
 
 
 def is_public(dataset: Dataset) -> bool:
-    """Whether the data are a sample or generated ones: everybody can have them."""
+    """Whether the data are a sample or generated, hence public."""
     return dataset.source.startswith(GENERATED) or bool(sample_of(dataset))
 
 
@@ -131,14 +131,14 @@ def _hash_of(name: str) -> str:
 
 
 def load_remote(name: str) -> Dataset:
-    """The well-known set of that name, downloaded by scikit-learn where it is not yet here.
+    """Load a well-known dataset; scikit-learn downloads it on first use.
 
     Raises
     ------
     NotFoundError
         Listing the names that exist.
     DataError
-        If the set is not on this computer and cannot be downloaded.
+        If it is neither cached nor can be downloaded.
     """
     if name not in REMOTE:
         raise NotFoundError(
@@ -148,7 +148,7 @@ def load_remote(name: str) -> Dataset:
 
 
 def _shipped(file: str) -> Dataset:
-    # Our own file needs no process that guards from it.
+    # A trusted file needs no isolated process.
     content, most = (FOLDER / file).read_bytes(), Limits().reading_bytes
     reading = contents.inspect_content(content, file, {"observations": "columns"}, most)
     parts = contents.content_parts(content, file, reading, most)
@@ -157,7 +157,7 @@ def _shipped(file: str) -> Dataset:
 
 
 def _pictures(images: np.ndarray, label: str, classes: Words) -> Dataset:
-    """Pictures (N, height, width) as columns, unfolded column by column."""
+    """Images (N, height, width) as columns, unfolded column-major."""
     count, height, width = images.shape
     return Dataset.from_array(
         images.transpose(0, 2, 1).reshape(count, -1).T,
@@ -180,7 +180,7 @@ def _ink() -> Dataset:
 
 @contextmanager
 def _impatience(seconds: float) -> Iterator[None]:
-    """Give up on servers that do not answer; the fetchers take no timeout of their own."""
+    """Set a socket timeout, because the fetchers have none."""
     previous = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:
@@ -192,7 +192,7 @@ def _impatience(seconds: float) -> Iterator[None]:
 
 
 def _fetch(key: str, fetcher: str, **arguments: object) -> Any:
-    """Call one of scikit-learn's fetchers; a failure on the way becomes one sentence."""
+    """Call one of scikit-learn's fetchers; a failed download raises a DataError."""
     try:
         with _impatience(TIMEOUT_SECONDS):
             # One retry is the least that the fetchers accept.
@@ -213,12 +213,12 @@ def _posts() -> Dataset:
         stop_words="english", token_pattern=r"(?u)\b[a-zA-Z]{3,}\b", max_features=TERMS
     )
     counts = vectorizer.fit_transform(posts.data)
-    kept = np.flatnonzero(counts.sum(axis=1))
-    groups = np.array(posts.target_names)[np.asarray(posts.target)[kept]]
+    nonempty = np.flatnonzero(counts.sum(axis=1))
+    groups = np.array(posts.target_names)[np.asarray(posts.target)[nonempty]]
     return Dataset.from_array(
-        counts[kept].T,
+        counts[nonempty].T,
         features=vectorizer.get_feature_names_out(),
-        observations=[f"post {n + 1}" for n in kept],
+        observations=[f"post {n + 1}" for n in nonempty],
         labels={"category": [group.split(".")[0] for group in groups], "group": groups},
     )
 
@@ -251,19 +251,19 @@ def _rcv1() -> Dataset:
 
 
 def _table(name: str, makers: Mapping[str, Callable[[], Dataset]]) -> dict[str, Sample]:
-    """The samples of a table in samples.toml, each from its file or from its maker."""
+    """The samples of a table in samples.toml, each from its file or its function."""
 
-    def sample(key: str, told: dict[str, Any]) -> Sample:
-        make = partial(_shipped, told["file"]) if "file" in told else makers[key]
-        about = {word: told.get(word, "") for word in ("unit", "source", "features_are")}
+    def sample(key: str, entry: dict[str, Any]) -> Sample:
+        make = partial(_shipped, entry["file"]) if "file" in entry else makers[key]
+        about = {word: entry.get(word, "") for word in ("unit", "source", "features_are")}
 
         def dataset() -> Dataset:
-            return dataclasses.replace(make(), name=told["label"], **about)
+            return dataclasses.replace(make(), name=entry["label"], **about)
 
-        return Sample(key, told["label"], told["summary"], dataset, told["suggested_rank"])
+        return Sample(key, entry["label"], entry["summary"], dataset, entry["suggested_rank"])
 
     tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {key: sample(key, told) for key, told in tables[name].items()}
+    return {key: sample(key, entry) for key, entry in tables[name].items()}
 
 
 SAMPLES = _table("samples", {"digits": _digits, "ink": _ink})

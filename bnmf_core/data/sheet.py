@@ -1,4 +1,4 @@
-"""A table as it was read: its numbers, where words stand, what does not fit; and its header."""
+"""Parse a table: its numbers, the positions of words, faults, and the header."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +17,18 @@ from bnmf_core.data.text import COMMENTS
 Record = tuple[int, list[str]]
 MOST_FAULTS = 5
 SAMPLE_RECORDS = 200
-# Numbers rise over so many columns by chance in one row of 40,000.
+# Random numbers rise over so many columns in one row of 40,000.
 LONGEST_CHANCE = 8
-# Rows below the header that are looked at for whether they count as it does.
+# Rows below a candidate header that are compared with it.
 FIRST_ROWS = 100
 _FIRST_DATE = 10_000 * cells.FIRST_YEAR
 
 
 @dataclass(frozen=True)
 class Table:
-    """Where the rows of a table come from; they can be asked for more than once.
+    """Source of the rows of a table, which can be read repeatedly.
 
-    records : gives each row that is not blank with the row of the file on which it begins.
+    records : yields each non-blank row with its row number in the file.
     missing : words in lower case that mean "not seen". thousands : whether a comma in 1,234 can
     only be a mark between thousands. points : whether a point may be one, too.
     """
@@ -41,15 +41,16 @@ class Table:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether ``float`` alone tells what is a number, and which."""
+        """Whether ``float`` parses all numbers."""
         return not self.decimal_comma and not any(map(cells.is_number, self.missing))
 
 
 @dataclass
 class Words:
-    """The words of a column: how many below its first row, where the first stand, yes and no.
+    """Statistics of the words of a column below its first row.
 
-    marked : how many are numbers written with marks. limits : how many of those are limits.
+    first : position and text of the first ones. truths : number of yes and no. marked : number
+    of numbers with marks. limits : how many of those are limits.
     """
 
     count: int = 0
@@ -59,7 +60,7 @@ class Words:
     limits: int = 0
 
     def add(self, line: int, cell: str, decimal_comma: bool) -> None:
-        """Take note of one."""
+        """Count a word."""
         self.count += 1
         if found := cells.marked(cell, decimal_comma):
             self.marked += 1
@@ -71,17 +72,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as it was read.
+    """A parsed table.
 
     Attributes
     ----------
-    above : rows of the file before the table's first one, which say something else.
+    above : rows of the file before the table.
     head : cells of the table's first row. short_head : whether it lacked the first cell.
     lines : (rows,) row of the file on which each begins, the first one included.
     values : (rows, columns) numbers; NaN where a cell is missing or holds words.
-    words : column (from 0) → its words. empty_lines : rows of empty cells, which are left out.
-    first : the file's first rows as they stand. ragged : sentences about rows of other lengths.
-    marked : column → how its numbers, which are written with marks, were read.
+    words : column (from 0) → its words. empty_lines : rows of empty cells, left out.
+    first : the file's first rows. ragged : sentences about rows of other lengths.
+    marked : column → a sentence on how its numbers with marks were read.
     """
 
     above: list[int]
@@ -107,9 +108,9 @@ class Sheet:
 
 
 def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
-    """Read a table; ``header_row`` is the row of the file with which it begins, if that is known.
+    """Read a table; ``header_row`` : its first row in the file, if known.
 
-    DataError when there are fewer than two rows, or more entries than can be read.
+    DataError for fewer than two rows or too many entries.
     """
     records = table.records()
     sample = list(islice(records, SAMPLE_RECORDS))
@@ -149,11 +150,11 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
         )
     if skipped > len(ragged):
         ragged.append(f"{skipped - len(ragged):,} more rows have another number of cells.")
-    # Empty rows at the end stand for nothing.
+    # Ignore empty rows at the end.
     empty_lines = [line for line in empty_lines if line < lines[-1]]
     values = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), width)
     if short_head and width - 1 not in words and np.isnan(values[1:, -1]).all():
-        # Every row ends with a separator: the last column is the one without a name.
+        # Every row ends with a separator: the last column has no name.
         head, short_head, values = [*head[1:], ""], False, values.copy()
         values[0] = np.append(values[0, 1:], np.nan)
     above, first = [line for line, _ in sample[:start]], sample[:PREVIEW_ROWS]
@@ -164,7 +165,7 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
 
 
 def _without_marks(table: Table, sheet: Sheet) -> Sheet:
-    """The sheet with the numbers of columns in which every word is one written with marks."""
+    """Parse columns in which every word is a number with marks."""
     comma = table.decimal_comma
     # A column of limits alone, such as groups of ages, holds words.
     chosen = {c for c, found in sheet.words.items() if found.marked == found.count > found.limits}
@@ -189,9 +190,9 @@ def _without_marks(table: Table, sheet: Sheet) -> Sheet:
 
 
 def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int, list[str]]:
-    """The cells of some columns as they were written, read once more so as not to hold all.
+    """Read the cells of some columns as text again, to save memory.
 
-    ``first`` is the first row of ``sheet.lines`` that is wanted.
+    ``first`` : index of the first row in ``sheet.lines``.
     """
     found: dict[int, list[str]] = {column: [] for column in columns}
     wanted = iter(sheet.lines[first:].tolist() if columns else [])
@@ -200,14 +201,14 @@ def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int
         if line != awaited:
             continue
         cells_of = row if len(row) == sheet.width else sheet.head
-        for column, kept in found.items():
-            kept.append(cells_of[column])
+        for column, of_column in found.items():
+            of_column.append(cells_of[column])
         awaited = next(wanted, None)
     return found
 
 
 def _start(sample: list[Record], header_row: int | None) -> int:
-    """How many of the first rows stand above the table."""
+    """Number of rows above the table."""
     if header_row is not None:
         lines = [line for line, _ in sample]
         if header_row not in lines:
@@ -226,7 +227,7 @@ def _start(sample: list[Record], header_row: int | None) -> int:
         near = usual - 1 <= len(row) <= usual
         comment = begins.startswith("sep=") or (begins.startswith(COMMENTS) and not near)
         title = usual > 2 and len(filled) == 1 and row[0].strip() and not cells.is_number(row[0])
-        # A title above a table of many columns; below it, a row of one cell is a fault.
+        # A single cell above a table of many columns is a title; elsewhere it is a fault.
         if not (comment or (title and len(row) in (1, usual) and start < len(sample) - 2)):
             return start
     return len(sample)
@@ -248,7 +249,7 @@ def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> l
         except ValueError:
             pass
         else:
-            # float() also takes 1_000, which no table means as a number.
+            # float() also accepts 1_000, which is no number in a table.
             if "_" not in "".join(row):
                 numbers.extend(plain)
                 return []
@@ -264,15 +265,15 @@ def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> l
 
 @dataclass(frozen=True)
 class Head:
-    """Whether there is a header, why, and a doubt if there is one."""
+    """Whether there is a header, the reason, and an optional doubt."""
 
-    there: bool
+    exists: bool
     reason: str
     doubt: str = ""
 
 
 def find_header(sheet: Sheet, table: Table) -> Head:
-    """What the first row of the table is, judged from the rows below it."""
+    """Compare the first row with the rows below it to detect a header."""
     line, head = int(sheet.lines[0]), sheet.head
     counts = (~np.isnan(sheet.values[1:])).sum(axis=0)
     numbers = 0
@@ -281,7 +282,7 @@ def find_header(sheet: Sheet, table: Table) -> Head:
     for column, cell in enumerate(head):
         found = sheet.words.get(column, Words())
         yes_no = 0 < found.truths == found.count
-        # Numbers with marks that cannot be read are numbers, too.
+        # Numbers with inconsistent marks count as numbers.
         marked = found.marked - found.limits
         count, words = counts[column] + marked, found.count - marked
         if not yes_no and (not count or words > count):
@@ -294,11 +295,11 @@ def find_header(sheet: Sheet, table: Table) -> Head:
                 in_words.add(column)
     if len(in_words) > numbers:
         return Head(True, f"most cells of row {line} above numbers are words")
-    # What stands above the names of rows says nothing of the columns.
+    # The cell above the row names does not belong to the header.
     names = 0 not in of_numbers or not head[0].strip() or not cells.is_number(head[0])
-    beside = [c for c in of_numbers if c not in in_words and (c > 0 or not names)]
-    row = [head[column] for column in beside]
-    if what := _counting(row, sheet, beside):
+    heads = [c for c in of_numbers if c not in in_words and (c > 0 or not names)]
+    row = [head[column] for column in heads]
+    if what := _counting(row, sheet, heads):
         doubt = f"Row {line} holds {what}: taken as the names of the columns, not as numbers."
         return Head(True, f"row {line} holds {what}", doubt)
     empty_first = not sheet.short_head and not head[0].strip()
@@ -320,7 +321,7 @@ def find_header(sheet: Sheet, table: Table) -> Head:
 
 
 def _counting(row: Sequence[str], sheet: Sheet, columns: Sequence[int]) -> str:
-    """What the cells count, in words, where most other rows do not count so; "" otherwise."""
+    """Name of a sequence in the cells that most other rows lack; "" without one."""
     if len(row) < 2:
         return ""
     body = sheet.values[1 : FIRST_ROWS + 1][:, columns]

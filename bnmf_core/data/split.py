@@ -1,4 +1,4 @@
-"""Which observations a run sees, and which are kept back to test it."""
+"""Split observations into training and held-out ones."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from bnmf_core.lazy import lazy
 model_selection = lazy("sklearn.model_selection")
 
 LARGEST_FRACTION = 0.5
-# All runs of a dataset hold out the same observations, whatever their own seeds are.
+# All runs of a dataset hold out the same observations, independent of their seeds.
 SPLIT_SEED = 0
 
 
@@ -77,8 +77,7 @@ def _strata(labels: Sequence[object] | np.ndarray | None, held_out: int) -> np.n
         return None
     number = {name: i for i, name in enumerate(common)}
     alone = len(classes) - sum(sizes[name] for name in common)
-    # A class of one cannot be on both sides: all of these form one class, and a last single
-    # one joins the first class.
+    # Single-member classes form one class; if there is only one, it joins the first class.
     rest = 0 if alone == 1 else len(common)
     strata = np.array([number.get(name, rest) for name in classes])
     # Each side must be able to hold every class.
@@ -86,5 +85,5 @@ def _strata(labels: Sequence[object] | np.ndarray | None, held_out: int) -> np.n
 
 
 def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
-    """Observations that runs see and that they do not: the same for every run of a dataset."""
+    """Training and held-out observations, identical for all runs of a dataset."""
     return holdout_columns(dataset.N, holdout, SPLIT_SEED)

@@ -2,7 +2,7 @@
 
 The three small problems are those of Laurberg and others (2008) as used by Masood, Pan and
 Doshi-Velez (2016), "An empirical comparison of sampling quality metrics", eqs. 6–9, with
-row 6 of A_δ in eq. 9 put right: it is (0, 0, 0, 0, 0, 1), or else X = A_δ W would not hold.
+row 6 of A_δ in eq. 9 corrected to (0, 0, 0, 0, 0, 1), as X = A_δ W requires.
 """
 
 from collections.abc import Callable
@@ -244,7 +244,7 @@ class Generator:
 
     Attributes
     ----------
-    key, label : registry key and name on screen. summary : one sentence for the form.
+    key, label : registry key and shown name. summary : one sentence for the form.
     Settings : dataclass of declared settings.
     make : ``(settings, rng) → Dataset``.
     """
@@ -279,7 +279,7 @@ def _embed_setting(side: str, least: int) -> int | None:
 
 @dataclass(frozen=True)
 class InfiniteSettings:
-    """What can be chosen for the problem with infinitely many solutions."""
+    """Settings of the problem with infinitely many solutions."""
 
     noise: float = _noise_setting()
     embed_features: int | None = _embed_setting("Features", 7)
@@ -296,7 +296,7 @@ class InfiniteSettings:
 
 @dataclass(frozen=True)
 class UniqueSettings(InfiniteSettings):
-    """What can be chosen for the problem with one solution."""
+    """Settings of the problem with one solution."""
 
     a: float = setting(
         0.3,
@@ -309,7 +309,7 @@ class UniqueSettings(InfiniteSettings):
 
 @dataclass(frozen=True)
 class TwoSettings(InfiniteSettings):
-    """What can be chosen for the problem with two solutions."""
+    """Settings of the problem with two solutions."""
 
     a: float = setting(
         0.5,
@@ -322,7 +322,7 @@ class TwoSettings(InfiniteSettings):
 
 @dataclass(frozen=True)
 class LowRankSettings:
-    """What can be chosen for a random matrix of low rank."""
+    """Settings of a random matrix of low rank."""
 
     features: int = setting(50, "Features", "Number of rows.", minimum=2, maximum=20_000)
     observations: int = setting(

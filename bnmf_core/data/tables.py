@@ -1,8 +1,7 @@
-"""From a table to a Reading, and from a table and a Reading to a matrix with names and labels.
+"""Interpret a table as a Reading, and read its matrix with names and labels.
 
-Every format that has rows of cells (CSV, a sheet of a workbook, a Parquet file) comes here:
-where it names its columns and rows, what holds classes, what numbers, is told apart in one place,
-and every fault has its row and column.
+All formats with rows of cells (CSV, a sheet of a workbook, a Parquet file) share this detection of
+names, classes and numbers; every fault has its row and column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,17 +18,17 @@ from bnmf_core.data.reading import AXES, IS_NEGATIVE, REFUSED, Reading, preview_
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, read_sheet
 
-# Names of rows that say something of all others.
+# Names of rows that summarize the others.
 _SUMMARIES = frozenset(
     ("mean", "average", "median", "sum", "total", "sd", "std", "stdev", "std. dev", "std dev")
 )
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
-    """How a table would be read; ``chosen`` holds what is not to be guessed.
+    """How a table would be read; ``chosen`` : fixed choices.
 
-    ``reading`` has what is known already: format, encoding, separator. DataError when it has no
-    rows to speak of, or a choice names a column that is not there.
+    ``reading`` has format, encoding and separator. DataError for fewer than two rows, or a choice
+    of a missing column.
     """
     header_row = chosen.get("header_row")
     sheet = read_sheet(table, header_row)
@@ -37,7 +36,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         head = Head(header_row is not None, CHOSEN)
     else:
         head = find_header(sheet, table)
-    if sheet.short_head and not head.there:
+    if sheet.short_head and not head.exists:
         raise DataError(
             f"Row {sheet.lines[1]} has {len(sheet.head)} cells, but row {sheet.lines[0]} has "
             f"{len(sheet.head) - 1}; every row needs the same number."
@@ -51,7 +50,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         places["names_column"] = _column(chosen["names_column"], sheet)
     if "observations" in chosen:
         places["observations"] = chosen["observations"]
-    roles, columns = find_roles(sheet, table, head.there, places)
+    roles, columns = find_roles(sheet, table, head.exists, places)
     doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
     with_marks = sorted(sheet.marked.keys() & {*roles.numbers})
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
@@ -62,7 +61,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     return replace(
         reading,
         decimal_mark="," if table.decimal_comma else ".",
-        header_row=int(sheet.lines[0]) if head.there else None,
+        header_row=int(sheet.lines[0]) if head.exists else None,
         names_column=None if roles.names is None else roles.names + 1,
         label_columns=tuple(column + 1 for column in roles.labels),
         number_columns=tuple(column + 1 for column in roles.numbers),
@@ -71,15 +70,15 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},
         doubts=(*doubts, *_row_doubts(sheet, columns, roles)),
         faults=tuple(_faults(sheet, columns, roles)),
-        columns=tuple(clean_name(cell, 60) if head.there else "" for cell in sheet.head),
+        columns=tuple(clean_name(cell, 60) if head.exists else "" for cell in sheet.head),
         preview=preview_of(sheet.first, table.missing, sheet.width, len(sheet.lines)),
     )
 
 
 def table_parts(table: Table, reading: Reading) -> Parts:
-    """The arguments of ``Dataset.from_array`` for a table that is read as the Reading says.
+    """The arguments of ``Dataset.from_array`` for a table read according to the Reading.
 
-    DataError with all that does not fit, by row and column.
+    DataError that lists all faults by row and column.
     """
     sheet = read_sheet(table, reading.header_row)
     roles = Roles(
@@ -94,18 +93,18 @@ def table_parts(table: Table, reading: Reading) -> Parts:
     faults = [one for one in _faults(sheet, columns, roles) if not (chosen and IS_NEGATIVE in one)]
     if faults:
         raise DataError(" ".join(faults))
-    kept = np.flatnonzero(~_without_numbers(sheet, columns, roles))
+    rows = np.flatnonzero(~_without_numbers(sheet, columns, roles))
     columns.fetch({*roles.labels, *roles.yes_no, *([] if roles.names is None else [roles.names])})
-    values = sheet.values[columns.first :][np.ix_(kept, np.array(roles.numbers))]
+    values = sheet.values[columns.first :][np.ix_(rows, np.array(roles.numbers))]
     places = {column: place for place, column in enumerate(roles.numbers)}
     for column in roles.yes_no:
         truths = [cells.TRUTH.get(cell.strip().lower(), np.nan) for cell in columns.text(column)]
-        values[:, places[column]] = np.array(truths)[kept]
-    row_names = _row_names(sheet, columns, roles, kept)
+        values[:, places[column]] = np.array(truths)[rows]
+    row_names = _row_names(sheet, columns, roles, rows)
     column_names = _heads(columns, roles.numbers) if columns.has_header else None
     labels = {}
     for key, column in zip(_heads(columns, roles.labels), roles.labels, strict=True):
-        found = [columns.text(column)[row] for row in kept]
+        found = [columns.text(column)[row] for row in rows]
         labels[key] = ["" if cells.is_missing(c, table.missing) else clean_name(c) for c in found]
     if reading.observations != "rows":
         names: Parts = {"X": values, "features": row_names, "observations": column_names}
@@ -114,7 +113,7 @@ def table_parts(table: Table, reading: Reading) -> Parts:
 
 
 def _column(reference: int | str | None, sheet: Sheet) -> int | None:
-    """A column, from 0, by its number from 1 or by what its header says."""
+    """Index of a column from its number, counted from 1, or its heading."""
     if reference is None:
         return None
     text = str(reference).strip()
@@ -141,7 +140,7 @@ def _heads(columns: Columns, numbers: Sequence[int]) -> list[str]:
 
 
 def _without_numbers(sheet: Sheet, columns: Columns, roles: Roles) -> np.ndarray:
-    """(rows,) bool, True where nothing was seen in any column of numbers."""
+    """(rows,) bool, True if all columns of numbers are missing."""
     body = sheet.values[columns.first :]
     nothing = np.isnan(body[:, np.array(roles.numbers, dtype=np.intp)]).all(axis=1)
     with_words = [c for c in roles.numbers if columns.words[c]] if nothing.any() else []
@@ -155,31 +154,31 @@ def _without_numbers(sheet: Sheet, columns: Columns, roles: Roles) -> np.ndarray
     return nothing
 
 
-def _row_names(sheet: Sheet, columns: Columns, roles: Roles, kept: np.ndarray) -> list[str] | None:
+def _row_names(sheet: Sheet, columns: Columns, roles: Roles, rows: np.ndarray) -> list[str] | None:
     if roles.names is not None:
         found = columns.text(roles.names)
-        return clean_names([found[row] for row in kept], "row")
+        return clean_names([found[row] for row in rows], "row")
     if not sheet.empty_lines:
         return None
-    # Rows of empty cells are left out, and the others keep the number that they had.
+    # Rows of empty cells are left out; the others keep their numbers.
     word = "observation" if roles.observations == "rows" else "feature"
     lines = sheet.lines[columns.first :]
     numbers = np.arange(1, len(lines) + 1) + np.searchsorted(np.array(sheet.empty_lines), lines)
-    return [f"{word} {number}" for number in numbers[kept]]
+    return [f"{word} {number}" for number in numbers[rows]]
 
 
 def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     """Sentences about rows that are left out and names that are missing or repeated."""
     lines = sheet.lines[columns.first :]
     keep = "the others keep their numbers" if roles.names is None else "names keep their rows"
-    doubts = _said(sheet.above, "stands", "stand", "above the table: left out.")
-    doubts += _said(sheet.empty_lines, "is", "are", f"empty: left out; {keep}.")
+    doubts = _row_sentences(sheet.above, "stands", "stand", "above the table: left out.")
+    doubts += _row_sentences(sheet.empty_lines, "is", "are", f"empty: left out; {keep}.")
     if roles.numbers and not (nothing := _without_numbers(sheet, columns, roles)).all():
-        doubts += _said(lines[nothing].tolist(), "holds", "hold", "no number: left out.")
+        doubts += _row_sentences(lines[nothing].tolist(), "holds", "hold", "no number: left out.")
     if roles.names is not None:
         found = columns.text(roles.names)
         blank = [int(line) for line, cell in zip(lines, found, strict=True) if not cell.strip()]
-        doubts += _said(blank, "has", "have", "no name: a number stands in for it.")
+        doubts += _row_sentences(blank, "has", "have", "no name: a number stands in for it.")
         if not columns.differ(roles.names):
             doubts.append(
                 f"{columns.place(roles.names)} repeats names: those that come again get a number."
@@ -192,7 +191,7 @@ def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
 
 
 def _doubt_summaries(names: Sequence[str]) -> list[str]:
-    """A sentence about first and last rows that are named like sums and means of the others."""
+    """A sentence about first and last rows named like summaries of the others."""
     others = [i for i, name in enumerate(names) if name.strip().lower() not in _SUMMARIES]
     rows = [*range(others[0]), *range(others[-1] + 1, len(names))] if others else []
     if not 0 < len(rows) < len(others):
@@ -205,9 +204,9 @@ def _doubt_summaries(names: Sequence[str]) -> list[str]:
 
 
 def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) -> list[str]:
-    """A sentence where every point may stand between thousands.
+    """A sentence if every point may be a thousands separator.
 
-    of_all : also where no column holds whole numbers beside them.
+    of_all : even if no column has integers.
     """
     values = sheet.values[columns.first :][:, roles.numbers]
     fractions = np.abs(values[np.nan_to_num(values, posinf=0.0, neginf=0.0) % 1 != 0])
@@ -236,7 +235,7 @@ def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) ->
     return []
 
 
-def _said(lines: Sequence[int], one: str, several: str, words: str) -> list[str]:
+def _row_sentences(lines: Sequence[int], one: str, several: str, words: str) -> list[str]:
     """A sentence about rows: "Row 3 is", "Rows 3, 5 and 8 are", "Rows 3, 5 and 12 more are"."""
     if len(lines) < 2:
         return [f"Row {line} {one} {words}" for line in lines]
@@ -247,7 +246,7 @@ def _said(lines: Sequence[int], one: str, several: str, words: str) -> list[str]
 
 
 def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
-    """Sentences about all that does not fit: rows of other lengths, words, impossible numbers."""
+    """Sentences about all faults: rows of other lengths, words, invalid numbers."""
     faults = list(sheet.ragged)
     if roles.observations not in AXES:
         faults.append("Say whether the rows or the columns are the observations.")
@@ -277,7 +276,7 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
 
 
 def _units(sheet: Sheet, columns: Columns) -> list[str]:
-    """A sentence about numbers with their unit in the cell, which are no numbers."""
+    """A sentence about cells with a number and its unit, which are not parsed."""
     for column, words in sorted(sheet.words.items()):
         if unit := cells.unit_of([cell for _, cell in words.first]):
             line, cell = words.first[0]
@@ -289,7 +288,7 @@ def _units(sheet: Sheet, columns: Columns) -> list[str]:
 
 
 def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequence[int]) -> str:
-    """The sentence about words of the row right below the header: more names, or units."""
+    """A sentence about words directly below the header: a second header or units."""
     if not columns.has_header or len(strays) < 2 or len(sheet.lines) < 3:
         return ""
     line, comma = int(sheet.lines[1]), columns.table.decimal_comma
@@ -304,7 +303,9 @@ def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequenc
     alone = above == len(strays) == sum(columns.words[strays])
     if below.keys() & heads.keys() or not (alone or 2 * above > len(roles.numbers)):
         return ""
-    unread = [cell for cell, said in below.items() if said is None or said.mark == cells.LIMIT]
+    unread = [
+        cell for cell, marking in below.items() if marking is None or marking.mark == cells.LIMIT
+    ]
     units = " ".join(map(cells.missing_option, [*heads, *unread[:2]]))
     left_out = f", or leave it out as cells that were not seen ({units})" if len(heads) < 4 else ""
     return (

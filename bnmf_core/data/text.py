@@ -1,4 +1,4 @@
-"""Tables of text: which encoding, which separator and which decimal mark, and their rows."""
+"""Detect encoding, separator and decimal mark of text tables, and read their rows."""
 
 import csv
 import io
@@ -20,16 +20,16 @@ MAX_FIELD = 10_000
 SAMPLE_LINES = 1_000
 SAMPLE_CHARACTERS = 4 * 2**20
 SPACE = " "
-# Characters that Japanese text is made of, and that Western text mistaken for it hardly holds.
+# Characters of Japanese text that are rare in misread Western text.
 _KANA = range(0x3040, 0x3100)
 _KANJI = range(0x4E00, 0xA000)
 _CALLED = {"cp1252": "Windows-1252", "latin-1": "Latin-1", "cp932": "Shift-JIS"}
-# A run of lines that begin so stands above the table.
+# Prefixes of comment lines above a table.
 COMMENTS = ("#", "!", "%")
 
 
 class Dialect(NamedTuple):
-    """How the text of a table is written. reasons: of each, by name; doubts in sentences."""
+    """Dialect of a text table. reasons : by field name. doubts : sentences."""
 
     encoding: str
     separator: str
@@ -41,9 +41,9 @@ class Dialect(NamedTuple):
 def find_dialect(
     content: bytes, encoding: str = "", separator: str = "", decimal_mark: str = ""
 ) -> Dialect:
-    """Encoding, separator and decimal mark, judged from the first lines where left open.
+    """Detect encoding, separator and decimal mark from the first lines, unless given.
 
-    DataError when the content is no text, or no separator cuts it into columns.
+    DataError when the content is no text or has no columns.
     """
     reasons = dict.fromkeys(("encoding", "separator", "decimal_mark"), "chosen by you")
     doubts: list[str] = []
@@ -60,7 +60,7 @@ def find_dialect(
         rows = _cut(lines, separator)
         cells = [*chain.from_iterable(rows)]
         decimal_comma = uses_decimal_comma(cells)
-        if separator == ",":  # a single "4,5" in quotes is rather a mistake
+        if separator == ",":  # a single quoted "4,5" is probably a mistake
             decimal_comma &= 2 * sum("," in cell for cell in cells) > sum(map(is_number, cells))
         reasons["decimal_mark"] = (
             "numbers such as 1,5 and none such as 1.5 stand in the first rows"
@@ -78,7 +78,7 @@ def find_dialect(
 
 
 def find_encoding(content: bytes) -> tuple[str, str, str]:
-    """The encoding, why, and a doubt if there is one. DataError when it is no text, or damaged."""
+    """The encoding, the reason and a doubt or "". DataError when it is no text or damaged."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         check_encoding(content, "utf-16")
         return "utf-16", "the file begins with the mark of UTF-16", ""
@@ -105,7 +105,7 @@ def find_encoding(content: bytes) -> tuple[str, str, str]:
 def check_encoding(content: bytes, encoding: str) -> None:
     """Refuse an encoding that the content does not have.
 
-    DataError when there is no such encoding, or the content is not written in it.
+    DataError when the encoding is unknown or does not fit the content.
     """
     if encoding in ("utf-16", "utf-32") and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         named = encoding.upper()
@@ -135,7 +135,7 @@ def _decodes(content: bytes, encoding: str) -> bool:
 
 
 def _looks_japanese(content: bytes) -> bool:
-    """Whether the text reads as Shift-JIS with Japanese characters side by side."""
+    """Whether the text decodes as Shift-JIS with adjacent Japanese characters."""
     if not _decodes(content, "cp932"):
         return False
     text = content[: 2**20].decode("cp932", "replace")
@@ -147,7 +147,7 @@ def _looks_japanese(content: bytes) -> bool:
 
 
 def first_lines(content: bytes, encoding: str) -> list[str]:
-    """The first lines of the file, of which its dialect is judged."""
+    """The first lines of the file, used to detect its dialect."""
     lines, characters = [], 0
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     for line in islice(iter(lambda: text.readline(SAMPLE_CHARACTERS), ""), SAMPLE_LINES):
@@ -166,10 +166,10 @@ def _find_separator(lines: list[str]) -> tuple[str, str]:
         if not (rows := _cut(lines, candidate)):
             continue
         width, count = Counter(map(len, rows)).most_common(1)[0]
-        # A header as R writes it lacks the first cell.
+        # Headers written by R lack the first cell.
         count += candidate == SPACE and len(rows[0]) == width - 1
         share = count / len(rows)
-        # Sentences have spaces, too: only where every row has as many is it a table.
+        # Sentences have spaces, too, so every row must have the same number.
         if width > 1 and share > agreement and (candidate != SPACE or share == 1.0):
             separator, agreement = candidate, share
             rows_of = "every row" if share == 1.0 else f"{share:.0%} of the first rows"
@@ -183,11 +183,11 @@ def _find_separator(lines: list[str]) -> tuple[str, str]:
 
 
 def _cut(lines: list[str], separator: str) -> list[list[str]]:
-    """The cells of lines that are not blank, as far as they can be cut."""
+    """Split non-blank lines into cells as far as possible."""
     if separator == SPACE:
         return [row for row in (_by_space(line) for line in lines) if row]
     rows: list[list[str]] = []
-    # What cannot be cut is reported with its row when the table is read.
+    # Lines that cannot be split are reported when the table is read.
     with suppress(csv.Error):
         rows.extend(row for row in csv.reader(lines, delimiter=separator) if any(row))
     return rows
@@ -198,17 +198,17 @@ def _by_space(line: str) -> list[str]:
         with suppress(csv.Error):
             return [cell for cell in next(csv.reader([line.strip()], delimiter=SPACE)) if cell]
     cells = line.split()
-    # numpy.savetxt marks a header so.
+    # numpy.savetxt marks a header with "#".
     return cells[1:] if cells[:1] == ["#"] else cells
 
 
 def records(
     content: bytes, encoding: str, separator: str, longest: int = MAX_FIELD
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line of the file on which it begins.
+    """Yield non-blank rows with their line numbers in the file.
 
-    A row of empty cells is given as well. ``longest`` is the most characters of a cell. DataError
-    when a row cannot be cut, or there are more rows or cells than can be read.
+    Rows of empty cells are included. ``longest`` : largest number of characters of a cell.
+    DataError when a row cannot be split, or there are too many rows or cells.
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     too_many = f"The table has more than {MAX_ROWS:,} rows, the most that is read; leave some out."
@@ -219,7 +219,7 @@ def records(
         for number, line in enumerate(text, start=1):
             if number > MAX_ROWS:
                 raise DataError(too_many)
-            # Counted before the row is cut up, which for millions of cells takes gigabytes.
+            # Count before splitting, which takes gigabytes for millions of cells.
             if line.count(separator) >= MAX_COLUMNS:
                 raise DataError(
                     f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read of "

@@ -1,4 +1,4 @@
-"""Which words of texts are counted: stop words, document frequency and size, changed afterwards."""
+"""Change the vocabulary of texts: stop words, document frequency and size."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ COUNTS, TF_IDF, YES_NO = "counts", "tf-idf", "yes and no"
 
 @dataclass(frozen=True)
 class Rule:
-    """Which words stay.
+    """A selection of words.
 
     Attributes
     ----------
-    stop_words : left out, in lower case. fewest : texts that a word stands in at least. largest :
-    part of the texts that it stands in at most, above 0. most : so many words, the most frequent.
+    stop_words : left out, in lower case. fewest : minimum document frequency. largest : maximum
+    document frequency as a part of the texts, above 0. most : vocabulary size.
     """
 
     stop_words: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Rule:
 
 
 def document_counts(dataset: Dataset) -> Mapping[str, int]:
-    """In how many texts each word stands: all words of the texts that are kept, else of X.
+    """Document frequency of each word of the stored texts, else of X.
 
     Examples
     --------
@@ -58,28 +58,28 @@ def document_counts(dataset: Dataset) -> Mapping[str, int]:
     return dataset.texts.documents()
 
 
-def words_kept(documents: Mapping[str, int], N: int, rule: Rule) -> int:
-    """How many words a rule keeps of those that stand in so many of N texts."""
+def retained_words(documents: Mapping[str, int], N: int, rule: Rule) -> int:
+    """Number of words that a rule retains, from their document frequencies in N texts."""
     largest = rule.largest * N
-    kept = sum(
+    passing = sum(
         rule.fewest <= count <= largest and word not in rule.stop_words
         for word, count in documents.items()
     )
-    return min(kept, rule.most)
+    return min(passing, rule.most)
 
 
 def recounted(dataset: Dataset, rule: Rule) -> Dataset:
-    """The data by the words that a rule keeps; a new dataset, whose name says how many.
+    """Restrict the data to the words that a rule retains; the new name has their number.
 
-    They are counted again from the texts that are kept, with the weighting that X has: counts, yes
-    and no, or else tf-idf. Without texts, rows of X are dropped.
+    Stored texts are counted again with the weighting of X: counts, yes and no, or tf-idf. Without
+    texts, rows of X are dropped.
 
     Raises
     ------
     SettingsError
-        When fewer than two words stay.
+        When fewer than two words remain.
     """
-    stay = words_kept(document_counts(dataset), dataset.N, rule)
+    stay = retained_words(document_counts(dataset), dataset.N, rule)
     if stay < 2:
         raise SettingsError(
             f"{'One word stays' if stay else 'No word stays'}, and at least 2 are needed; leave "
@@ -108,9 +108,9 @@ def recounted(dataset: Dataset, rule: Rule) -> Dataset:
 
 
 def counted(texts: Sequence[str], weighting: str, rule: Rule) -> tuple[Any, list[str]]:
-    """A sparse matrix (N, words) of the words that a rule keeps, and the words.
+    """A sparse matrix (N, words) of the words that a rule retains, and the words.
 
-    weighting : "counts", "tf-idf" or "yes and no". ValueError when no word stays.
+    weighting : "counts", "tf-idf" or "yes and no". ValueError when no word remains.
     """
     kind = vectorizers.TfidfVectorizer if weighting == TF_IDF else vectorizers.CountVectorizer
     vectorizer = kind(
@@ -125,14 +125,14 @@ def counted(texts: Sequence[str], weighting: str, rule: Rule) -> tuple[Any, list
 
 
 def english_stop_words() -> frozenset[str]:
-    """Those of scikit-learn."""
+    """The English stop words of scikit-learn."""
     return frozenset(vectorizers.ENGLISH_STOP_WORDS)
 
 
 def _rows(dataset: Dataset, rule: Rule) -> np.ndarray:
-    """The rows of X that a rule keeps."""
+    """The rows of X that a rule retains."""
     documents = document_counts(dataset)
-    passing = np.array([words_kept({w: n}, dataset.N, rule) for w, n in documents.items()])
+    passing = np.array([retained_words({w: n}, dataset.N, rule) for w, n in documents.items()])
     total = np.where(passing, np.asarray(dataset.X.sum(axis=1)).ravel(), -1.0)
     return np.sort(np.argsort(-total, kind="stable")[: min(rule.most, int(passing.sum()))])
 

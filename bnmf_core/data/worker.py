@@ -42,10 +42,10 @@ PARSERS = [
 
 
 def serve(control: socket.socket) -> None:
-    """Fork one worker per message; kill workers that are no longer wanted.
+    """Fork one worker per message; kill cancelled workers.
 
-    A message is a folder, with two descriptors: one that the worker holds as long as it lives, one
-    that breaks off when it is no longer wanted. Ends when ``control`` breaks off.
+    A message is a folder with two descriptors: the worker holds one while it lives; the other
+    closes when its result is no longer wanted. Ends when ``control`` closes.
     """
     parsers = list(PARSERS)
     workers: dict[int, int] = {}  # descriptor → process
@@ -75,7 +75,7 @@ def _fork(folder: Path, control: socket.socket) -> int:
         try:
             (folder / ANSWER).write_text(json.dumps(work(folder)))
         finally:
-            # What the server has open is not this process's to close.
+            # Skip cleanup of resources that belong to the server.
             os._exit(0)
     return process
 
@@ -87,21 +87,21 @@ def _kill(wish: int, process: int) -> None:
 
 
 def work(folder: Path) -> dict[str, Any]:
-    """Do what the request in the folder asks; the answer as plain values, arrays as files."""
+    """Process the request in the folder; return plain values and write arrays to files."""
     request = json.loads((folder / REQUEST).read_text())
     if request["memory_bytes"]:
         _limit(resource.RLIMIT_AS, _reserved() + request["memory_bytes"])
     _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 1)
-    # Should nobody be left who watches the time.
+    # In case the parent process is gone.
     signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 10.0)
     try:
         return _answer(request, folder)
     except OSError as error:
-        for kept in folder.glob("*.npy"):
-            kept.unlink()
+        for array in folder.glob("*.npy"):
+            array.unlink()
         return {"error": unreadable(error)}
     except (DataError, MemoryError) as error:
-        # What a parser could not get is worth telling apart from what it could not understand.
+        # A parser that ran out of memory needs another message.
         if isinstance(error, DataError) and not isinstance(error.__cause__, MemoryError):
             return {"error": str(error)}
         return {
@@ -130,8 +130,8 @@ def _answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         reading = Reading.of_plain(request["reading"])
     else:
         chosen = request["chosen"].items()
-        told = {key: tuple(one) if isinstance(one, list) else one for key, one in chosen}
-        reading = inspect_content(*file, told, limit_bytes)
+        choices = {key: tuple(one) if isinstance(one, list) else one for key, one in chosen}
+        reading = inspect_content(*file, choices, limit_bytes)
         answer["reading"] = reading.plain()
     if wanted != "reading":
         answer["parts"] = _saved(content_parts(*file, reading, limit_bytes), folder, content)
@@ -139,7 +139,7 @@ def _answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
-    """Save the arrays in the folder, unless X lies in the content; the rest as plain values."""
+    """Write arrays to the folder, unless X is a view of the content; return the rest."""
     X: Any = parts["X"]
     lies = _place(X, content) if isinstance(X, np.ndarray) else None
     if lies:
@@ -167,12 +167,12 @@ def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
     }
 
 
-def _texts(told: Mapping[str, Words]) -> dict[str, list[str]]:
-    return {key: [str(word) for word in words] for key, words in told.items()}
+def _texts(columns: Mapping[str, Words]) -> dict[str, list[str]]:
+    return {key: [str(word) for word in words] for key, words in columns.items()}
 
 
 def _place(X: np.ndarray, content: bytes) -> dict[str, Any] | None:
-    """Where in the content the matrix lies as it is; None where it does not."""
+    """Offset and layout of the matrix in the content; None if it is not a view of it."""
     begins = np.frombuffer(content, np.uint8).__array_interface__["data"][0]
     offset = X.__array_interface__["data"][0] - begins
     order = "C" if X.flags.c_contiguous else "F" if X.flags.f_contiguous else ""
@@ -183,19 +183,19 @@ def _place(X: np.ndarray, content: bytes) -> dict[str, Any] | None:
 
 def _limit(kind: int, most: int) -> None:
     _, hard = resource.getrlimit(kind)
-    # Not every system lets itself be limited so; the parent watches the time all the same.
+    # Not all systems support this limit; the parent enforces the time anyway.
     with suppress(ValueError, OSError):
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, hard))
 
 
 def _reserved() -> int:
-    """Bytes of addresses that the process has before it reads anything; 0 where unknown."""
+    """Address space of the process before it reads anything; 0 if unknown."""
     sizes = Path("/proc/self/statm")
     return int(sizes.read_text().split()[0]) * resource.getpagesize() if sizes.exists() else 0
 
 
 if __name__ == "__main__":
-    # A key that interrupts us is not for it.
+    # The parent handles keyboard interrupts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,1 +1,1 @@
-"""What follows from an analysis: typed facts, and the sentences that say them."""
+"""Findings of an analysis: typed facts and their sentences."""

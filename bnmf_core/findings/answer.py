@@ -1,4 +1,4 @@
-"""The answer first: at most nine findings, each with its doubt and the page that shows it."""
+"""The findings of an analysis: at most nine, each with its doubt and its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,16 +36,16 @@ from bnmf_core.findings.facts import Fact, plain, say
 from bnmf_core.findings.sources import FINDINGS
 
 MOST = 9
-# What gives way first where there is more to say.
+# Findings that are dropped first if there are too many.
 GIVE_WAY = ("fit", "labels")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found.
+    """A finding.
 
-    key : what it is about. facts : the finding, and then what it does not know or depends on.
-    page : the key of the page whose picture it rests on. names : what modes are called.
+    key : its subject. facts : the finding, then its doubts. page : key of the page that shows it.
+    names : of the modes.
     """
 
     key: str
@@ -54,13 +54,13 @@ class Finding:
     names: Sequence[str] = ()
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The finding in a sentence."""
         return say(self.facts[0], self.names)
 
     @property
     def doubt(self) -> str:
-        """What it does not know or depends on, "" for nothing."""
+        """The doubts in sentences; "" without any."""
         return say(self.facts[1:], self.names)
 
     def plain(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Finding:
         facts = [plain(one) for one in self.facts]
         return {
             "key": self.key,
-            "said": self.said,
+            "said": self.sentence,
             "doubt": self.doubt,
             "page": self.page,
             "facts": facts,
@@ -77,11 +77,11 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the stages of a comparison say of its modes; what is not computed yet is left out.
+    """The results of a comparison that have been computed so far.
 
-    comparison : whose structure is stored. metric : key of the distance. modes : at some threshold.
-    passing : other runs of the same launch are being made, so what to do next is to wait.
-    named : what people have called components and modes of these data.
+    comparison : with a stored structure. metric : key of the distance. modes : at a threshold.
+    passing : whether other runs of the launch are active, so that the advice is to wait.
+    named : user-given names of components and modes.
     """
 
     comparison: Comparison
@@ -92,7 +92,7 @@ class Answer:
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """The masses, at lower likelihood powers too where they are there; None without any."""
+        """The masses, also at lower likelihood powers if computed; None without any."""
         with_powers = likelihood_power.STAGE.perhaps(self.comparison)
         return with_powers or evidence.STAGE.perhaps(self.comparison)
 
@@ -103,12 +103,12 @@ class Answer:
 
     @cached_property
     def conclusions(self) -> Conclusions | None:
-        """What labels say."""
+        """Conclusions from labels."""
         return conclusions.STAGE.perhaps(self.comparison)
 
     @cached_property
     def weighty(self) -> np.ndarray | None:
-        """(S,) which explanations of :attr:`conclusions` may have mass; None: it is unknown."""
+        """(S,) which explanations of :attr:`conclusions` may have mass; None if unknown."""
         unknown = self.table["mass"].isna().all() or mode_table.good_left(self.table)
         if self.conclusions is None or not self.conclusions.rows or unknown:
             return None
@@ -118,7 +118,7 @@ class Answer:
 
     @cached_property
     def unseen(self) -> Unseen | None:
-        """What restarts say of modes that none has found; None without restarts."""
+        """Estimates of undiscovered modes; None without restarts."""
         return mode_table.unseen(self.modes.labels, self.comparison.optima)
 
     @cached_property
@@ -133,9 +133,9 @@ class Answer:
 
     @cached_property
     def one_family(self) -> bool:
-        """Whether modes are pieces of one family, each as good as the best.
+        """Whether modes are parts of one family, each as good as the best.
 
-        How the mass is split among them depends on where it is cut.
+        Their shares of the mass then depend on the threshold.
         """
         labels, paths = self.modes.labels, self.islands
         joined = paths is not None and paths.one_family(labels, self.comparison.optima)
@@ -145,18 +145,18 @@ class Answer:
     def table(self) -> pd.DataFrame:
         """A row per mode, see :func:`~bnmf_core.analysis.mode_table.mode_table`.
 
-        Pieces of one family have their mass together.
+        Parts of one family share their mass.
         """
         return mode_table.as_one(self._pieces) if self.one_family else self._pieces
 
     @cached_property
     def mode_names(self) -> list[str]:
-        """What every mode is called: its number, and the name it was given."""
+        """Name of every mode: its number and its user-given name."""
         return self.named.modes(self.comparison, self.modes)
 
     @cached_property
     def facts(self) -> dict[str, list[Fact]]:
-        """What is known of the modes, see :func:`bnmf_core.findings.modes.facts`."""
+        """Facts about the modes, see :func:`bnmf_core.findings.modes.facts`."""
         return modes.facts(
             self.comparison,
             self.metric,
@@ -170,22 +170,22 @@ class Answer:
 
     @cached_property
     def verdicts(self) -> Verdicts | None:
-        """Whether the chains of the runs have settled; None while that is computed."""
+        """Convergence of the chains of the runs; None until computed."""
         return chains.STAGE.perhaps(self.comparison)
 
     @cached_property
     def posterior(self) -> Posterior | None:
-        """Draws within every mode that has mass; None while they are made."""
+        """Draws within every mode with mass; None until computed."""
         return posterior.STAGE.perhaps(self.comparison)
 
     @cached_property
     def resampling(self) -> Resampling | None:
-        """How far components turn with the data; None while that is computed."""
+        """Rotation of components under resampling; None until computed."""
         return resampling.STAGE.perhaps(self.comparison)
 
     @cached_property
     def withheld(self) -> list[dict[str, str]]:
-        """What would rest on draws that have not settled, and why it is not said: said, reason."""
+        """Statements withheld because draws have not settled: said, reason."""
         found = []
         if self.verdicts is not None:
             found += [
@@ -200,7 +200,7 @@ class Answer:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The most general first, ``MOST`` of them at most; see ``GIVE_WAY``."""
+        """At most ``MOST`` findings, most general first; see ``GIVE_WAY``."""
         sources = sorted(FINDINGS.values(), key=lambda source: not source.first)
         found = [
             Finding(source.key, facts, page, self.mode_names)
@@ -215,5 +215,5 @@ class Answer:
         return found[:MOST]
 
     def _repr_html_(self) -> str:
-        told = {finding.said: finding.doubt or "—" for finding in self.findings}
-        return html.table(f"{self.modes.count} modes of {self.comparison.dataset.name}", told)
+        rows = {finding.sentence: finding.doubt or "—" for finding in self.findings}
+        return html.table(f"{self.modes.count} modes of {self.comparison.dataset.name}", rows)

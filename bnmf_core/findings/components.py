@@ -1,4 +1,4 @@
-"""Which components all modes share, how far each is determined, and what they are called."""
+"""Components: shared by all modes, how well determined, and their names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,30 +22,29 @@ from bnmf_core.findings.facts import Fact, fact
 if TYPE_CHECKING:
     from bnmf_core.findings.answer import Answer
 
-# Modes whose components are compared, the largest first.
+# Largest number of compared modes, the largest first.
 COMPARED = 12
-# Components that all modes have within so many degrees are shared.
+# Components within so many degrees in all modes are shared.
 SHARED = SAME_MODE
-# Degrees: restarts stop where they would turn by less, so that optima this near are one.
+# Optima within so many degrees are one: the tolerance of restarts.
 UNIQUE = 1.0
-# Of the optima, or of the posterior mass, in which a component has to be found again.
+# Part of the optima, or of the mass, with a component for it to count as determined.
 AGREED = 0.95
 DETERMINED, PROVISIONAL, AMBIGUOUS = "determined", "provisional", "ambiguous"
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentFacts:
-    """How far the components of a mode are determined; R of them, the largest first.
+    """How well the R components of a mode are determined, the largest first.
 
     Attributes
     ----------
     found_again : (R,) part of the optima with a partner within 15°; NaN without optima.
     held : (R,) part of the posterior mass in modes with a partner within 15°; NaN while unknown.
-    turned : (R,) the angle within which 95 % of the draws in this mode lie, degrees; NaN while
-        unknown.
-    states : of each "determined", "provisional" or "ambiguous".
-    free : (R,) degrees by which other factorizations with the same AW turn it, at least; see
-        :func:`~bnmf_core.compare.uniqueness.freedom`. 0 where the member is no optimum.
+    turned : (R,) angle that contains 95 % of the draws in this mode, degrees; NaN while unknown.
+    states : "determined", "provisional" or "ambiguous" for each.
+    free : (R,) lower bound in degrees of its rotation at the same AW; see
+        :func:`~bnmf_core.compare.uniqueness.freedom`. 0 if the member is no optimum.
     """
 
     found_again: np.ndarray
@@ -56,10 +55,10 @@ class ComponentFacts:
 
 
 def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
-    """Of every component of a mode, how often it is found again, and how far draws turn it.
+    """How often each component of a mode is found again, and how far draws turn it.
 
-    ``row`` : the member that is compared with; None: that of the best mode. Components have the
-    numbers that they have beside the first mode's.
+    ``row`` : the reference member, by default that of the best mode. Components are numbered by the
+    first mode.
     """
     comparison, table = answer.comparison, answer.table
     row = int(answer.modes.representative[most_probable(table)]) if row is None else row
@@ -87,12 +86,12 @@ def component_facts(answer: "Answer", row: int | None = None) -> ComponentFacts:
 
 
 def _partners(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """(M, R) bool, whether bases (M, D, R) have a partner within 15° of the reference's."""
+    """(M, R) bool, whether bases (M, D, R) have a partner within 15° of the reference."""
     return component_angles(A, reference, matching(A, reference)) <= SAME_MODE
 
 
 def _state(found_again: float, held: float, turned: float) -> str:
-    """Determined: by restarts or by the masses, and by draws. Provisional: draws do not say."""
+    """Determined: by restarts or masses, and by draws. Provisional: without draws."""
     agreed = found_again >= AGREED or held >= AGREED
     if not agreed or turned > SAME_MODE:
         return AMBIGUOUS
@@ -105,10 +104,10 @@ def shared(
     table: pd.DataFrame | None = None,
     named: Named = NOTHING_NAMED,
 ) -> list[Fact]:
-    """Which components all modes share, and which change; nothing where there is one mode only.
+    """Components that all modes share, and those that change; nothing for a single mode.
 
-    They are those of the most probable mode, with the numbers that they have beside mode 1's.
-    ``table`` : of the modes, for what they weigh. ``named`` : what components are called.
+    The components of the most probable mode are numbered by mode 1. ``table`` : of the modes, with
+    their masses. ``named`` : names of components.
     """
     best = 0 if table is None or "mass" not in table else most_probable(table)
     ordered = dict.fromkeys([modes.representative[best], *modes.representative])
@@ -127,17 +126,17 @@ def shared(
     )
     found = tuple(names[r] for r in np.flatnonzero(largest <= SHARED))
     kind = "all" if len(found) == len(names) else "some" if found else "none"
-    said = fact(f"shared.{kind}", mode=first, where=where, shared=found, count=len(names))
+    summary = fact(f"shared.{kind}", mode=first, where=where, shared=found, count=len(names))
     if kind == "all":
-        return [said]
+        return [summary]
     changing = [r for r in np.argsort(-largest, kind="stable") if largest[r] > SHARED]
     farthest = tuple(f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing)
     why = "heaviest" if best else _by_mass(table)
-    return [said, fact(f"farthest.{why}", components=farthest, mode=first, little=LITTLE)]
+    return [summary, fact(f"farthest.{why}", components=farthest, mode=first, little=LITTLE)]
 
 
 def _by_mass(table: pd.DataFrame | None) -> str:
-    """Whether the first mode is the most probable, as far as masses tell."""
+    """Key of the sentence on whether the first mode is the most probable."""
     mass = None if table is None or "mass_high" not in table else table["mass_high"]
     if table is None or mass is None:
         return "only_often"
@@ -150,13 +149,13 @@ def _by_mass(table: pd.DataFrame | None) -> str:
 def uncertainty(
     comparison: Comparison, modes: Modes, found: Posterior, named: Named = NOTHING_NAMED
 ) -> list[Fact]:
-    """How far draws within the most probable mode are from its optimum, component by component.
+    """Angles between draws within the most probable mode and its optimum, by component.
 
-    ``found`` : whose first mode has settled. ``named`` : what components are called.
+    ``found`` : with a settled first mode. ``named`` : names of components.
     """
     first = found.modes[0]
     A = comparison.bases([first.row])
-    # Numbered as beside the first mode, on every page.
+    # Numbered by the first mode, as on every page.
     order = matching(A, comparison.aligned([int(modes.representative[0])])[0])[0]
     basis, turned = A[0][:, order], found.turned()[order]
     names = component_names(comparison.dataset, basis, named.components(basis))
@@ -168,20 +167,19 @@ def uncertainty(
         # Equally good fits may form a ridge within the threshold.
         where = "unique" if widest <= UNIQUE else "ridge"
     mode = int(modes.labels[first.row]) + 1
-    said = [
+    facts = [
         fact(f"turned.{where}", mode=mode, widest=widest, component=names[far], angle=turned[far])
     ]
     if turned.size > 1:
-        said.append(fact("turned_least", component=names[near], angle=turned[near]))
+        facts.append(fact("turned_least", component=names[near], angle=turned[near]))
     r_hat, ess = no_more(first.r_hat, first.ess)
-    return [*said, fact("mixed", r_hat=r_hat, ess=ess)]
+    return [*facts, fact("mixed", r_hat=r_hat, ess=ess)]
 
 
 def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ()) -> list[str]:
-    """Numbers of the components of a basis (D, R), with what they were called.
+    """Numbers and names of the components of a basis (D, R).
 
-    Those that nobody has given a name have two words where features have names, and their peak
-    where these are places along an axis.
+    A component without a user-given name has its two strongest words, or its peak along an axis.
     """
     numbers = [f"component {one}" for one in numbered(called, A.shape[1])]
     if any(called):

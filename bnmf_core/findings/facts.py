@@ -1,4 +1,4 @@
-"""Facts, and the sentences that say them: numbers here, words in ``sentences.toml``."""
+"""Facts and their sentences: numbers here, words in ``sentences.toml``."""
 
 import math
 import tomllib
@@ -11,7 +11,7 @@ from typing import Any
 
 from bnmf_core.core.names import listed, percent
 
-# Modes that a sentence lists by number, and names that it lists.
+# Largest numbers of modes and of names that a sentence lists.
 MODES, NAMES = 6, 4
 # Degrees: smaller remaining rotations are said to be at most this.
 LEAST_ROTATION = 0.001
@@ -19,7 +19,7 @@ LEAST_ROTATION = 0.001
 
 @dataclass(frozen=True)
 class Fact:
-    """What was found, in numbers.
+    """A finding in numbers.
 
     key : of its sentence, in ``sentences.toml`` of this package, or of another one as
     "package:key". values : the numbers that the sentence names.
@@ -41,13 +41,12 @@ def fact(key: str, **values: Any) -> Fact:
 def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
     """The sentences of facts.
 
-    names : what the modes are called where they have names, as "mode 2 (late)"; a sentence uses
-    each of them once, and the number after that.
+    names : names of the modes, such as "mode 2 (late)"; a sentence uses each once, then its number.
 
-    Besides Python's formats, a field in a sentence has these: ``percent``; ``mode``, ``modes``, by
-    their numbers from 1, with a capital at the beginning; ``list``; ``names``, the first four;
-    ``capital``; ``rotation``, degrees; ``one|many`` by a number or the length of a tuple, which
-    ``#`` stands for. A field that is a fact is said.
+    Besides Python's formats, a field has these: ``percent``; ``mode`` and ``modes``, by their
+    numbers from 1, capitalized as ``Mode`` and ``Modes``; ``list``; ``names``, the first four;
+    ``capital``; ``rotation``, degrees; ``one|many`` by a number or the length of a tuple, inserted
+    for ``#``. A field that is a fact is replaced by its sentence.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
 
 
 def plain(fact: Fact) -> dict[str, Any]:
-    """A fact as plain values; a number that is unknown or infinite is None."""
+    """A fact as plain values; unknown and infinite numbers are None."""
     return {"fact": fact.key} | {name: _plain(value) for name, value in fact.values.items()}
 
 

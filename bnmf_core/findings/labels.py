@@ -1,4 +1,4 @@
-"""Whether what is concluded from a label depends on which mode is chosen."""
+"""Whether the conclusion from a label depends on the chosen mode."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,16 +11,16 @@ from bnmf_core.analysis.mode_table import LITTLE
 from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, judged
 from bnmf_core.findings.facts import Fact, fact, say
 
-# Tasks that a sentence names.
+# Largest number of tasks that a sentence names.
 NAMED = 4
 KEYS = {MATTERS: "matters", SAME: "same", OPEN: "open"}
 
 
 def facts(found: Conclusions, weighty: np.ndarray | None = None) -> list[list[Fact]]:
-    """For each label, whether its conclusion depends on the choice, and details after that.
+    """For each label, whether its conclusion depends on the choice, then details.
 
-    One list with the reason where it is not known. ``weighty`` : (S,) bool, which modes have
-    posterior mass; None while that is unknown.
+    If unknown, one list with the reason. ``weighty`` : (S,) bool, which modes have posterior mass;
+    None while unknown.
     """
     if found.problem:
         return [[fact("not_predicted", problem=found.problem)]]
@@ -44,13 +44,13 @@ def sentences(found: Conclusions, weighty: np.ndarray | None = None) -> list[lis
 def _of_label(
     label: str, tasks: pd.DataFrame, compared: int, several: bool, weighty: np.ndarray | None
 ) -> Iterator[Fact]:
-    """The conclusion, and details, the first of which names the label if there are several."""
+    """The conclusion, then details; the first names the label if there are several."""
     of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in KEYS}
-    told: dict[str, Any] = {"label": label, "explanations": compared}
-    told["among"] = f"the {MOST} best-fitting" if compared == MOST else str(compared)
+    values: dict[str, Any] = {"label": label, "explanations": compared}
+    values["among"] = f"the {MOST} best-fitting" if compared == MOST else str(compared)
     beginning = f"{label}: " * several
     if len(tasks) == 1:
-        yield fact(f"one_class.{KEYS[tasks['verdict'].iloc[0]]}", **told)
+        yield fact(f"one_class.{KEYS[tasks['verdict'].iloc[0]]}", **values)
     else:
         counts = [
             fact(f"class_count.{KEYS[verdict]}", classes=len(some))
@@ -58,8 +58,8 @@ def _of_label(
             if len(some)
         ]
         first, *others = map(say, counts)
-        told |= {KEYS[verdict]: len(some) for verdict, some in of.items()}
-        yield fact("classes", counts=[f"{first} of {len(tasks)} classes", *others], **told)
+        values |= {KEYS[verdict]: len(some) for verdict, some in of.items()}
+        yield fact("classes", counts=[f"{first} of {len(tasks)} classes", *others], **values)
     for verdict, some in of.items():
         if len(some):
             ranges = some[["task", "lowest", "highest"]].to_dict("records")
@@ -72,7 +72,7 @@ def _of_label(
 
 
 def among_weighty(tasks: pd.DataFrame, weighty: np.ndarray) -> Fact:
-    """For how many classes the choice matters among modes that have posterior mass."""
+    """Number of classes for which the choice among modes with posterior mass matters."""
     matters = int((judged(tasks, weighty)["verdict"] == MATTERS).sum())
     key = "among_weighty.some" if matters else "among_weighty.none"
     return fact(key, little=LITTLE, matters=matters, classes=len(tasks))

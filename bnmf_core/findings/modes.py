@@ -1,4 +1,4 @@
-"""How many modes there are, how they were found, how good and how probable they are."""
+"""Facts about modes: number, discovery, fit and probability."""
 
 import math
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from bnmf_core.registry import model_of
 
 # Angles below this are rounding, in degrees as in ℓ1 units.
 IDENTICAL = 0.001
-# A share of the draws that is worth a word.
+# Least share of the draws that is reported.
 NOTABLE = 0.1
-# A mass above this is all but the whole.
+# A larger mass is reported as nearly all.
 ALMOST_ALL = 0.999
 
 
@@ -36,13 +36,12 @@ def facts(
     unseen: Unseen | None,
     verdicts: Verdicts | None = None,
 ) -> dict[str, list[Fact]]:
-    """Facts about the modes, by subject; the first one of each says most.
+    """Facts about the modes by subject, the most important first.
 
-    ``found`` : how many modes there are. ``draws`` : where chains are, if they have settled.
-    ``separate`` : islands or a ridge. ``probable`` : the masses. ``missing`` : what no restart has
-    found. Nothing known of one: an empty list. ``table`` is that of
-    :func:`~bnmf_core.analysis.mode_table.mode_table`; evidence, islands and verdicts are None while
-    they are computed.
+    ``found`` : number of modes. ``draws`` : location of settled chains. ``separate`` : islands or a
+    ridge. ``probable`` : masses. ``missing`` : undiscovered modes. Unknown subjects have an empty
+    list. ``table`` : of :func:`~bnmf_core.analysis.mode_table.mode_table`; evidence, islands and
+    verdicts are None until computed.
     """
     unit = DISTANCES[metric].unit_behind
     verdict = "" if islands is None else islands.verdict(modes.labels, comparison.optima)
@@ -56,7 +55,7 @@ def facts(
 
 
 def mass_of(mode: pd.Series) -> Fact:
-    """The posterior mass of a mode, a row of its table, with its interval of 90 %."""
+    """The posterior mass of a mode, a row of the table, with its 90 % interval."""
     mass, low, high = (float(mode[key]) for key in ("mass", "mass_low", "mass_high"))
     if "joined" in mode and mode["joined"] != mode["mode"]:
         return fact("share.joined", joined=int(mode["joined"]) + 1)
@@ -77,7 +76,7 @@ def mass_in_words(mode: pd.Series) -> str:
 
 
 def apart(comparison: Comparison, metric: str, modes: Modes) -> Fact:
-    """How far optima of one mode are apart at most, never rounded down."""
+    """The largest distance between optima of one mode, rounded up."""
     widest, unit = mode_table.widest(comparison, metric, modes), DISTANCES[metric].unit_behind
     if widest < IDENTICAL:
         return fact("apart.identical", rounding=IDENTICAL, unit=unit)
@@ -148,12 +147,12 @@ def _where_draws_lie(
 
 
 def _numbers(modes: pd.Series) -> tuple[int, ...]:
-    """Of modes from 0 the numbers from 1."""
+    """Numbers of modes counted from 1."""
     return tuple(int(mode) + 1 for mode in modes)
 
 
 def together(table: pd.DataFrame, mode: int) -> tuple[int, ...]:
-    """The numbers, from 1, of a mode and of those that it is one with."""
+    """The numbers, from 1, of a mode and of those joined with it."""
     joined = table["joined"] if "joined" in table else table["mode"]
     return _numbers(table["mode"][joined == mode])
 
@@ -195,7 +194,7 @@ def _probable(
         mass=mass_of(heaviest),
         weighed=weighed,
     )
-    yield from _not_kept(table)
+    yield from _without_own_mass(table)
     yield from _draws_elsewhere(table, verdicts, islands, labels)
     yield from under
     if unweighed:
@@ -205,8 +204,8 @@ def _probable(
     yield from _by_power(evidence, labels, winner)
 
 
-def _not_kept(table: pd.DataFrame) -> Iterator[Fact]:
-    """Modes that the posterior does not separate, and optima that are no modes of the posterior."""
+def _without_own_mass(table: pd.DataFrame) -> Iterator[Fact]:
+    """Modes that the posterior does not separate, and optima without mass."""
     weighed = table[table["weighed"] > 0]
     for _, group in weighed.groupby("joined"):
         if len(group) > 1:
@@ -223,11 +222,11 @@ def _draws_elsewhere(
     islands: Islands | None = None,
     labels: np.ndarray | None = None,
 ) -> Iterator[Fact]:
-    """Where settled draws and masses do not agree, so that nobody takes the one for the other."""
+    """Disagreements between settled draws and masses."""
     if verdicts is None or not verdicts.settled:
         return
     apart = table["weighed"] == 0
-    if islands is not None and labels is not None:  # a piece of a family is no other place
+    if islands is not None and labels is not None:  # a part of a family is no other place
         apart &= ~np.array([islands.connected(labels, int(mode)) for mode in table["mode"]])
     unweighed = float(table["draws"][apart].sum())
     if unweighed > NOTABLE:
@@ -239,11 +238,11 @@ def _draws_elsewhere(
 
 
 def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[Fact]:
-    """Whether the most probable mode stays so where the noise model is trusted less.
+    """Whether the most probable mode wins at lower likelihood powers.
 
-    A winner is one in every repeat; at a lower power "still" takes that it won at all above it.
+    A winner wins in every repeat; "still" requires that it wins at all higher powers.
     """
-    kept: float | None = None
+    lowest: float | None = None
     joined: list[float] = []
     still = winner is not None
     for power in sorted((one for one in evidence.powers if one < 1.0), reverse=True):
@@ -255,11 +254,11 @@ def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Ite
         elif found != winner and winner is not None:
             yield fact("power_other", power=power, mode=found + 1)
         still = still and found == winner
-        kept = power if still else kept
+        lowest = power if still else lowest
     if winner is not None and joined:
         yield fact("power_joins", powers=tuple(joined), mode=winner + 1)
-    if winner is not None and kept is not None:
-        yield fact("power_keeps", power=kept, mode=winner + 1)
+    if winner is not None and lowest is not None:
+        yield fact("power_keeps", power=lowest, mode=winner + 1)
     for power in evidence.blurred:
         yield fact("power_blurs", power=power)
 
@@ -281,7 +280,7 @@ def _missing(unseen: Unseen | None, comparison: Comparison) -> Iterator[Fact]:
 
 
 def draws_beside_optima(comparison: Comparison, verdicts: Verdicts | None) -> list[Fact]:
-    """By how much settled draws fit worse than optima; nothing without both, of one measure."""
+    """Fit of settled draws compared with optima; nothing without both under one measure."""
     if verdicts is None or not verdicts.settled or not comparison.optima.any():
         return []
     if comparison.loss is None:

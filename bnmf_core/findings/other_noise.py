@@ -1,4 +1,4 @@
-"""What an analysis of the same data under the other noise found: Gaussian, or that of counts."""
+"""Compare with an analysis of the same data under the other noise: Gaussian or counts."""
 
 from collections.abc import Iterable
 
@@ -14,9 +14,9 @@ from bnmf_core.store.run_store import RunStore
 
 
 def of_modes(store: RunStore, comparison: Comparison) -> list[Fact]:
-    """Both numbers of modes, where the newest analysis under the other noise found another one.
+    """Both numbers of modes, if the newest analysis under the other noise found another number.
 
-    Of the same data and number of components, with its modes stored; nothing without any.
+    It must have the same data, the same number of components and stored modes.
     """
     ours = _only_noise(run.spec.model for run in comparison.runs)
     if not any(ours):
@@ -31,7 +31,7 @@ def of_modes(store: RunStore, comparison: Comparison) -> list[Fact]:
 
 
 def _only_noise(models: Iterable[str]) -> tuple[bool, bool]:
-    """Whether all have Gaussian noise, and whether all have that of counts."""
+    """Whether all have Gaussian noise, and whether all have noise of counts."""
     every = [noise_of(model) if model in MODELS else (False, False) for model in models]
     return all(sized for sized, _ in every), all(counts for _, counts in every)
 

@@ -1,8 +1,8 @@
 """One recommendation of the number of components, with a grade: clear, leaning or open.
 
 Two criteria measure how many components X needs: the evidence, and the error on hidden entries.
-Instability of components and number of modes say at which ranks restarts agree; they stand beside
-the recommendation and have no vote in it.
+Instability of components and number of modes measure at which ranks restarts agree; they are shown
+with the recommendation but do not affect it.
 """
 
 from collections.abc import Iterable
@@ -25,37 +25,37 @@ CLEAR, LEANING, OPEN = "clear", "leaning", "open"
 
 @dataclass(frozen=True)
 class Recommendation:
-    """How many components, and how sure that is.
+    """A recommended number of components with its grade.
 
     Attributes
     ----------
-    rank : the rank recommended; where the grade is open, the one that the evidence chooses.
+    rank : the recommended rank; for an open grade, the choice of the evidence.
     grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
         hidden entries do not contradict it, or X holds counts and the hidden entries name fewer
         components. "open": they disagree, or the evidence does not settle.
     alternatives : other ranks that a criterion names, the best first.
-    said, why : as facts.
+    statement, why : as facts.
     """
 
     rank: int
     grade: str
     alternatives: tuple[int, ...]
-    said: Fact
+    statement: Fact
     why: tuple[Fact, ...] = ()
 
     @property
     def sentence(self) -> str:
-        """What is recommended, for the screen."""
-        return say(self.said)
+        """The recommendation in words."""
+        return say(self.statement)
 
     @property
     def reason(self) -> str:
-        """Why, for the screen."""
+        """The reasons in words."""
         return say(self.why)
 
 
 def recommend(study: RankStudy) -> Recommendation:
-    """The recommendation of a study.
+    """Recommend a number of components from a study.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def recommend(study: RankStudy) -> Recommendation:
         why = (fact("no_evidence", problem=evidence.problem),)
         rank = int(study.table["rank"].iloc[0]) if hidden.chosen is None else hidden.chosen
         others = tuple(r for r in hidden.runners_up if r != rank)
-        told = "hidden_only" if hidden.settles else "hidden_open"
-        said = fact("rank.unknown" if hidden.chosen is None else f"rank.{told}", rank=rank)
-        return Recommendation(rank, OPEN, () if hidden.chosen is None else others, said, why)
+        suffix = "hidden_only" if hidden.settles else "hidden_open"
+        statement = fact("rank.unknown" if hidden.chosen is None else f"rank.{suffix}", rank=rank)
+        return Recommendation(rank, OPEN, () if hidden.chosen is None else others, statement, why)
     hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
     named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))
     fewest = min(hinted, default=chosen)
@@ -91,17 +91,17 @@ def recommend(study: RankStudy) -> Recommendation:
     lead = float(best.iloc[0] - best.iloc[1]) if len(best) > 1 else float("inf")  # in nats
     if doubt := _doubt(study, chosen, lead):
         highest = int(study.table["rank"][best.index[0]])
-        said = fact(f"rank.{'open' if chosen == highest else 'open_fewest'}", rank=chosen)
-        return Recommendation(chosen, OPEN, others, said, doubt)
+        statement = fact(f"rank.{'open' if chosen == highest else 'open_fewest'}", rank=chosen)
+        return Recommendation(chosen, OPEN, others, statement, doubt)
     by = fact("lead.by_nats" if lead < float("inf") else "lead.alone", nats=lead)
     if hidden.settles and hidden.chosen == chosen:
         return Recommendation(chosen, CLEAR, (), fact("rank.clear", rank=chosen, lead=by))
-    said = fact("rank.leaning", rank=chosen, lead=by)
-    return Recommendation(chosen, LEANING, others, said, (_of_hidden(hidden, chosen),))
+    statement = fact("rank.leaning", rank=chosen, lead=by)
+    return Recommendation(chosen, LEANING, others, statement, (_of_hidden(hidden, chosen),))
 
 
 def _doubt(study: RankStudy, chosen: int, lead: float) -> tuple[Fact, ...]:
-    """Why the rank that the evidence chooses stays open; nothing where it does not."""
+    """Why the choice of the evidence is open; empty if it is not."""
     evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
     if not evidence.settles:
         return (fact("evidence_open", problem=evidence.problem),)
@@ -124,8 +124,8 @@ def _of_hidden(hidden: Criterion, chosen: int) -> Fact:
 
 
 def of_restarts(study: RankStudy) -> list[Fact]:
-    """At which ranks restarts find the same components, and at which they are one mode."""
-    said = fact(
+    """Ranks at which restarts find the same components, and at which there is one mode."""
+    statement = fact(
         "restarts",
         restarts=int(study.table["restarts"].iloc[0]),
         angle=THRESHOLD,
@@ -133,32 +133,32 @@ def of_restarts(study: RankStudy) -> list[Fact]:
         single=_held(study.criteria["modes"]),
     )
     few = study.table.loc[study.table["modes"].isna(), "rank"]
-    return [said, fact("few_converged", ranks=_ranks(few))] if len(few) else [said]
+    return [statement, fact("few_converged", ranks=_ranks(few))] if len(few) else [statement]
 
 
 def assumed(study: RankStudy) -> list[Fact]:
-    """What the evidence takes for granted, and where it is not confirmed; nothing without any."""
+    """Assumptions of the evidence and ranks where it is unconfirmed; empty without evidence."""
     if no_evidence(study.criteria):
         return []
     own = study.table["sigma"].isna().all()
-    said = fact("noise_of_model" if own else "noise_assumed", noise=study.noise)
+    statement = fact("noise_of_model" if own else "noise_assumed", noise=study.noise)
     unsure = study.table.loc[~study.table["settled"].astype(bool), "rank"]
-    return [said, fact("not_confirmed", ranks=_ranks(unsure))] if len(unsure) else [said]
+    return [statement, fact("not_confirmed", ranks=_ranks(unsure))] if len(unsure) else [statement]
 
 
 def of_rank(study: RankStudy, rank: int) -> list[Fact]:
-    """The recommendation beside a rank in use, and its reason with what restarts say."""
+    """The recommendation compared with a rank in use, its reasons, and facts on restarts."""
     found = recommend(study)
-    said = found.said
+    statement = found.statement
     if rank != found.rank:
-        said = fact("rank_in_use", recommended=said, rank=rank)
-    return [said, *found.why, *of_restarts(study)]
+        statement = fact("rank_in_use", recommended=statement, rank=rank)
+    return [statement, *found.why, *of_restarts(study)]
 
 
 def of_counts(study: RankStudy) -> list[Fact]:
-    """Which noise of counts the evidence prefers at the chosen rank; nothing where not known.
+    """Which noise of counts the evidence prefers at the chosen rank; empty if unknown.
 
-    A lead counts from e³ to one, and from twice its standard error.
+    A lead must exceed e³ to one and twice its standard error.
     """
     known = {model: one for model, one in study.of_noise.items() if model in MODELS}
     if len(known) < 2 or np.isnan([one.log_evidence for one in known.values()]).any():
@@ -177,7 +177,7 @@ def of_counts(study: RankStudy) -> list[Fact]:
 
 
 def beside(study: RankStudy, model: str, root: Path, dataset_id: str) -> list[Fact]:
-    """What Gaussian noise and noise of counts recommend, where both did and not the same.
+    """Recommendations under Gaussian noise and noise of counts, if they differ.
 
     study : of the data with this id, under ``model``. root : the folder of the store.
     """

@@ -1,7 +1,7 @@
-"""Which samples change group over modes that count, settled draws and resamples.
+"""Samples whose group changes among weighty modes, settled draws and resamples.
 
-Each is asked for itself: the part of the modes, of the draws within one mode and of the resamples
-that put a sample into a group are three numbers, and no sum is made of them.
+The parts of the modes, of the draws within one mode and of the resamples with a sample in a group
+are separate numbers and are not added.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,23 +25,23 @@ from bnmf_core.numerics.linalg import evenly_spaced
 if TYPE_CHECKING:
     from bnmf_core.findings.answer import Answer
 
-# Draws of a mode that are asked.
+# Largest number of draws of a mode that are used.
 MOST = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Regrouped:
-    """The groups of N samples in one factorization, and those that others make of them.
+    """The groups of N samples in one factorization and in others.
 
-    Components have the numbers of mode 1.
+    Components are numbered by mode 1.
 
     Attributes
     ----------
     mode : of the factorization, 0-based. groups : (N,) in it; −1 for none.
-    others : "modes", "draws", "counts", "samples" → (m, N) groups, by components matched with
-        these. What is not known is left out, and so is all where the mode hardly counts.
-    modes : (K,) those of the first kind, 0-based, its own first and at least. shares : (K, N) the
-        largest of each sample there.
+    others : "modes", "draws", "counts", "samples" → (m, N) groups by matched components; without
+        unknown kinds, and empty for a mode without weight.
+    modes : (K,) of the first kind, 0-based, its own first. shares : (K, N) largest share of each
+        sample.
     """
 
     mode: int
@@ -52,14 +52,14 @@ class Regrouped:
 
     @property
     def agreed(self) -> dict[str, np.ndarray]:
-        """By kind, (N,) part of the factorizations that put a sample into the group it has here."""
+        """By kind, (N,) part of the factorizations with the same group of a sample."""
         return {kind: (of == self.groups).mean(axis=0) for kind, of in self.others.items()}
 
     @cached_property
     def changing(self) -> np.ndarray:
         """Samples that are not always in one group, the least certain first.
 
-        A sample is as certain as the kind that doubts it most.
+        The certainty of a sample is the least agreement among the kinds.
         """
         if not self.others:
             return np.empty(0, dtype=int)
@@ -68,9 +68,9 @@ class Regrouped:
         return order[least[order] < 1]
 
     def facts(self, n: int, sample: str, called: Sequence[str], rank: int) -> Fact:
-        """In which group a sample is, in modes, draws and resamples; called : of R components."""
+        """Groups of a sample in modes, draws and resamples; called : names of R components."""
         names = [f"component {name}" for name in numbered(called, rank)] + ["no component"]
-        parts = [*self._in_modes(n, names), *self._said(n, names)]
+        parts = [*self._in_modes(n, names), *self._in_others(n, names)]
         return fact("regrouped", sample=sample, parts="; ".join(map(say, parts)), said=parts)
 
     def _in_modes(self, n: int, names: list[str]) -> Iterator[Fact]:
@@ -82,28 +82,28 @@ class Regrouped:
             key = "one" if held.size == 1 else "several"
             yield fact(f"in_modes.{key}", component=names[group], modes=numbers, share=float(share))
 
-    def _said(self, n: int, names: list[str]) -> Iterator[Fact]:
+    def _in_others(self, n: int, names: list[str]) -> Iterator[Fact]:
         for kind, of in self.others.items():
             if kind != MODES:
                 groups, counts = np.unique(of[:, n], return_counts=True)
                 most = int(counts.argmax())
                 part = float(counts[most] / counts.sum())
-                told = {"part": part, "component": names[groups[most]], "mode": self.mode + 1}
-                yield fact(f"said_by.{kind}", **told)
+                values = {"part": part, "component": names[groups[most]], "mode": self.mode + 1}
+                yield fact(f"said_by.{kind}", **values)
 
     def table(self, samples: Sequence[str], called: Sequence[str], rank: int) -> pd.DataFrame:
-        """A row for each sample that changes: its group, how many agree, and the sentence."""
+        """A row for each changing sample: its group, agreement and sentence."""
         names = [*numbered(called, rank), "none"]
         chosen = self.changing
         rows = {"sample": [samples[n] for n in chosen]}
         rows["group"] = [names[self.groups[n]] for n in chosen]
         agreed = {f"same group in {kind}": part[chosen] for kind, part in self.agreed.items()}
-        said = [say(self.facts(int(n), samples[n], called, rank)) for n in chosen]
-        return pd.DataFrame(rows | agreed | {"sentence": said})
+        sentences = [say(self.facts(int(n), samples[n], called, rank)) for n in chosen]
+        return pd.DataFrame(rows | agreed | {"sentence": sentences})
 
 
 def groups_of(comparison: Comparison, row: int, reference: np.ndarray) -> np.ndarray:
-    """Groups (N,) of a member, by components matched with those of the reference (D, R)."""
+    """Groups (N,) of a member by components matched with the reference (D, R)."""
     return sample_groups(_shares(comparison, row, reference))
 
 
@@ -114,7 +114,7 @@ def _shares(comparison: Comparison, row: int, reference: np.ndarray) -> np.ndarr
 
 
 def regrouped(answer: "Answer", row: int) -> Regrouped:
-    """The groups that a member makes, beside those of modes, draws and resamples."""
+    """The groups in a member, in modes, draws and resamples."""
     comparison, labels = answer.comparison, answer.modes.labels
     mode, representative = int(labels[row]), answer.modes.representative
     A = comparison.aligned([int(representative[0]), row])[1]
@@ -130,11 +130,11 @@ def regrouped(answer: "Answer", row: int) -> Regrouped:
     settled = [] if verdicts is None else [v.run for v in verdicts.by_run.values() if v.settled]
     draws = np.flatnonzero(comparison.members["run"].isin(settled) & (labels == mode))
     if draws.size:
-        asked = draws[evenly_spaced(draws.size, MOST)]
-        others[DRAWS] = np.array([groups_of(comparison, int(draw), A) for draw in asked])
+        sampled = draws[evenly_spaced(draws.size, MOST)]
+        others[DRAWS] = np.array([groups_of(comparison, int(draw), A) for draw in sampled])
     found = answer.resampling
     if found is not None and found.row >= 0 and labels[found.row] == mode:
-        # Stored by the components of a member: these by the numbers they have here.
+        # Renumber groups, which are stored by the components of a member.
         numbers = np.argsort(matching(comparison.bases([found.row]), A)[0])
         for kind in (COUNTS, SAMPLES):
             if len(found.groups.get(kind, ())):

@@ -1,4 +1,4 @@
-"""What findings there are, an entry each: the facts of an answer, and the page of their picture."""
+"""Registry of findings: functions that return facts of an answer and the key of their page."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,22 +21,21 @@ from bnmf_core.solvers.solution import GAIN
 if TYPE_CHECKING:
     from bnmf_core.findings.answer import Answer
 
-# Labels whose conclusions are told.
+# Largest number of labels whose conclusions are reported.
 LABELS = 2
-# A chance above this that the next restart finds something new is worth more restarts; above that
-# another number of components.
+# Limits of the probability that the next restart finds a new mode: more restarts are advised above
+# the first, another number of components above the second.
 NEW, MOSTLY_NEW = 0.05, 0.5
-# The key of a page, and facts: what is found, and then what it does not know or depends on.
+# The key of a page, and facts: the finding, then its doubts.
 Found = tuple[str, Sequence[Fact]]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where findings of one kind come from.
+    """A kind of finding.
 
-    key, label : of the kind, and what it is about, in words. find : the findings of an answer, each
-    with the key of the page whose picture it rests on; no facts where there is nothing true to say.
-    first : whether it comes before the others.
+    key, label : of the kind, and its subject in words. find : the findings of an answer, each with
+    the key of its page; without facts for none. first : whether it comes before the others.
     """
 
     key: str
@@ -50,7 +49,7 @@ def _of_modes(*subjects: str) -> Callable[["Answer"], Iterable[Found]]:
 
 
 def _uncertainty(answer: "Answer") -> Iterable[Found]:
-    """Nothing where chains within the mode have not settled: see ``Answer.withheld``."""
+    """Nothing if chains within the mode have not settled: see ``Answer.withheld``."""
     found = answer.posterior
     if found is not None and found.modes and found.modes[0].settled:
         facts = components.uncertainty(answer.comparison, answer.modes, found, answer.named)
@@ -74,7 +73,7 @@ def _components(answer: "Answer") -> Iterable[Found]:
 
 
 def _labels(answer: "Answer") -> Iterable[Found]:
-    # Without optima nobody can compare what would be concluded; that is said of the masses.
+    # Conclusions cannot be compared without optima.
     if answer.conclusions is not None and answer.comparison.optima.any():
         for facts in labels.facts(answer.conclusions, answer.weighty)[:LABELS]:
             yield "downstream", facts
@@ -83,8 +82,8 @@ def _labels(answer: "Answer") -> Iterable[Found]:
 def _rank(answer: "Answer") -> Iterable[Found]:
     if answer.rank_study is not None:
         found, model = answer.comparison, answer.comparison.runs[0].spec.model
-        said = of_rank(answer.rank_study, found.rank) + of_counts(answer.rank_study)
-        yield "rank", said + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
+        facts = of_rank(answer.rank_study, found.rank) + of_counts(answer.rank_study)
+        yield "rank", facts + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
 
 
 def _next(answer: "Answer") -> Iterable[Found]:
@@ -94,7 +93,7 @@ def _next(answer: "Answer") -> Iterable[Found]:
         yield "rank" if asks_ranks else "run", facts
 
 
-# A measure of fit that is so many times as large, or as small, as noise alone would leave.
+# Least ratio of the fit to the expected noise, or its inverse, that is reported.
 UNLIKE = 2.0
 
 
@@ -103,7 +102,7 @@ def fit(comparison: Comparison) -> list[Fact]:
     errors = comparison.members["error"].to_numpy()[comparison.optima]
     if not errors.size:
         return []
-    if comparison.loss is None:  # one range of different measures would say nothing
+    if comparison.loss is None:  # a range of different measures is meaningless
         return convergence(comparison)
     low, high = float(errors.min()), float(errors.max())
     if explains := comparison.loss.explains:
@@ -126,29 +125,29 @@ def fit(comparison: Comparison) -> list[Fact]:
 
 
 def _dominated(comparison: Comparison) -> list[Fact]:
-    """That squared errors see one line of X above all."""
+    """A warning that one line of X dominates the squared errors."""
     squares = comparison.loss is not None and comparison.loss.key == SQUARED_ERROR.key
-    said = dominant_line(comparison.dataset) if squares else ""
-    return [fact("reason", said=said)] if said else []
+    sentence = dominant_line(comparison.dataset) if squares else ""
+    return [fact("reason", said=sentence)] if sentence else []
 
 
 def _beside_expected(best: float, expected: float | None) -> list[Fact]:
-    """What a fit far from that of noise alone says of the errors."""
+    """A fact on a fit far from the expected noise."""
     if expected is None or expected / UNLIKE <= best <= UNLIKE * expected:
         return []
     return [fact(f"expected.{'above' if best > expected else 'below'}", expected=expected)]
 
 
 def convergence(comparison: Comparison) -> list[Fact]:
-    """How many members have converged, and how many lie on a ridge."""
+    """Numbers of members that have converged, and that lie on a ridge."""
     members = comparison.members[comparison.members["movement"].notna()]
     done, count = int(members["converged"].sum()), len(members)
     if not count:
         return [fact("converged.unknown")]
     most = members.loc[~members["converged"], "movement"].max()
-    # Some of them may turn by little and yet have more to gain than is allowed.
+    # Some may turn by little and still exceed the allowed gain.
     some = "some" if most > comparison.resolution else "unsure"
-    said = fact(
+    statement = fact(
         f"converged.{'all' if done == count else some if done else 'none'}",
         done=done,
         count=count,
@@ -158,8 +157,8 @@ def convergence(comparison: Comparison) -> list[Fact]:
     )
     ridge = members[members["ridge"]]
     if ridge.empty:
-        return [said]
-    return [said, fact("ridge", count=len(ridge), most=ridge["movement"].max(), nats=GAIN)]
+        return [statement]
+    return [statement, fact("ridge", count=len(ridge), most=ridge["movement"].max(), nats=GAIN)]
 
 
 def what_next(
@@ -168,7 +167,7 @@ def what_next(
     table: pd.DataFrame,
     study: RankStudy | None = None,
 ) -> list[Fact]:
-    """The one thing to do that would tell most; nothing where nothing is missing."""
+    """The most informative next step; empty if nothing is missing."""
     if unseen is None or not comparison.optima.any():
         advised = comparison.advised
         return [fact("run_advised", advised=advised)] if advised or comparison.optima.any() else []

@@ -1,4 +1,4 @@
-"""How far each component of the best mode turns with the data, from mode to mode, among draws."""
+"""Rotation of each component of the best mode among resamples, modes and draws."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from bnmf_core.findings.answer import Answer
 
 DRAWS, MODES = "draws", "modes"
-# Ends of what is shown of resamples and draws, and the middle.
+# Quantiles of resamples and draws that are shown.
 QUANTILES = (0.05, 0.5, 0.95)
-# Components turn alike where none turns by less than this part of what another does.
+# Least ratio of the smallest to the largest rotation of components that turn alike.
 ALIKE = 0.95
 KINDS = (COUNTS, SAMPLES, DRAWS)
-# What each of them is called in a table.
+# Names of the kinds in a table.
 LABELS = {
     COUNTS: "counts drawn again",
     SAMPLES: "samples left out",
@@ -34,21 +34,20 @@ LABELS = {
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
-    """How far the R components of a mode turn, the largest first.
+    """Rotation of the R components of a mode, the largest first.
 
-    They overlap, as the same noise moves resamples and draws: none is a share of anything.
+    The kinds overlap, because the same noise affects resamples and draws: they do not add up.
 
     Attributes
     ----------
     mode : 0-based. names : of its components.
-    intervals : "counts", "samples", "draws" → (R, 3) degrees: 5 %, median, 95 %. What is not known
-        is left out.
-    missing : the same words → why nothing is known, in a sentence; "" while it is computed.
-    resamples : how many there are of each kind that is known, and how many of them converged.
+    intervals : "counts", "samples", "draws" → (R, 3) degrees: 5 %, median, 95 %; without unknown
+        kinds.
+    missing : kind → why it is unknown, in a sentence; "" until computed.
+    resamples : number of resamples of each kind, and number of converged ones.
     others : (K,) other modes, 0-based. angles : (K, R) degrees to the partners there.
-    mass : (K,) their posterior mass; NaN where it is not known.
-    weighty : (K,) whether a mode counts: it has mass, or fits as well as the best where no mass is
-        known.
+    mass : (K,) their posterior mass; NaN if unknown.
+    weighty : (K,) whether a mode has mass or, if no mass is known, fits as well as the best.
     """
 
     mode: int
@@ -64,7 +63,7 @@ class Spreads:
 
     @property
     def farthest(self) -> dict[str, np.ndarray]:
-        """(R,) by what turns them: the 95 % end, of modes the farthest that counts."""
+        """(R,) by kind: the 95 % quantile, or for modes the largest angle of weighty ones."""
         found = {kind: self.intervals[kind][:, 2] for kind in KINDS if kind in self.intervals}
         if self.weighty.any():
             found[MODES] = self.angles[self.weighty].max(axis=0)
@@ -95,7 +94,7 @@ class Spreads:
 
 
 def spreads(answer: "Answer") -> Spreads | None:
-    """How far the components of the best mode turn; None for tiles, and without optima."""
+    """Rotation of the components of the best mode; None for tiles or without optima."""
     comparison, table, labels = answer.comparison, answer.table, answer.modes.labels
     if comparison.of_tiles or not comparison.optima.any():
         return None
@@ -138,7 +137,7 @@ def spreads(answer: "Answer") -> Spreads | None:
 
 
 def _others(table: pd.DataFrame, mode: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Other modes, those that count first; their masses; which of them count."""
+    """Other modes, weighty ones first; their masses; which are weighty."""
     mass, counts = counting(table)
     order = np.lexsort((np.arange(mass.size), -np.nan_to_num(mass), ~counts))
     others = order[order != mode][:COMPARED]
@@ -146,9 +145,9 @@ def _others(table: pd.DataFrame, mode: int) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def counting(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Masses (K,) of modes, and which of them count: (K,) bool.
+    """Masses (K,) of modes, and which are weighty: (K,) bool.
 
-    Those that may have mass do, or those that fit as well as the best where no mass is known.
+    These are modes that may have mass or, if none is known, that fit as well as the best.
     """
     joined = table["joined"].to_numpy(dtype=int)
     mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
@@ -158,7 +157,7 @@ def counting(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def with_standing(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """K names of modes, with what lessens what is said of those that do not count beside others."""
+    """K names of modes, with a qualification of those that are not weighty."""
     mass, counts = counting(table)
     if not counts.any():
         return list(names)
@@ -169,9 +168,9 @@ def with_standing(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def facts(found: Spreads, component: int | None = None) -> list[Fact]:
-    """One sentence on the component that turns most, or on a chosen one; nothing if all is unknown.
+    """A fact on the component that turns most, or on a chosen one; empty if all is unknown.
 
-    Chains that have not mixed are said not to be shown.
+    A second fact reports chains that have not mixed.
     """
     farthest = found.farthest
     if not farthest:
@@ -189,18 +188,18 @@ def facts(found: Spreads, component: int | None = None) -> list[Fact]:
     kind = "little" if little else "alike" if alike else "only" if single else "most"
     if kind == "most":  # another component may turn most by something else
         numbers = {key: numbers[key] for key, values in farthest.items() if values.argmax() == r}
-    said = fact(
+    statement = fact(
         f"spread.{kind}",
         component=found.names[r],
         angle=max(math.ceil(10 * round(float(most), 6)) / 10, 0.1),
         by=tuple(_over(found, numbers, little)),
         **numbers,
     )
-    return [said, *([fact("spread_unsettled", mode=found.mode + 1)] * found.unsettled)]
+    return [statement, *([fact("spread_unsettled", mode=found.mode + 1)] * found.unsettled)]
 
 
 def _over(found: Spreads, numbers: dict[str, float], little: bool) -> Iterator[str]:
-    """Each angle of a component with what turns it so far, in words."""
+    """Phrases with each angle of a component and its cause."""
     unweighed = np.isnan(found.mass[found.weighty]).any()
     for kind, angle in numbers.items():
         key = "modes_unweighed" if kind == MODES and unweighed else kind

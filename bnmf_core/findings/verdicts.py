@@ -1,7 +1,7 @@
-"""The four verdicts of an analysis: each a word, a grade, and the facts that it rests on.
+"""The four verdicts of an analysis, each with a word, a grade and its facts.
 
-How many modes there are, which components are determined, whether chains have settled, and whether
-the choice matters. A picture reads the numbers; nothing reads the sentences.
+They cover the number of modes, determined components, settled chains, and whether the choice
+matters. Figures use the numbers, not the sentences.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from bnmf_core.findings.labels import among_weighty
 from bnmf_core.findings.modes import apart, mass_of, together
 
 CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
-# At this likelihood power and above, a clear winner is a mode of its own.
+# Least likelihood power at which modes are expected to be separate.
 SEPARATE = 0.1
 
 
@@ -38,7 +38,7 @@ SEPARATE = 0.1
 class Verdict:
     """One verdict.
 
-    word : for the badge. grade : "clear", "leaning", "open" or "pending". facts : what it rests on.
+    word : for the badge. grade : "clear", "leaning", "open" or "pending". facts : its basis.
     """
 
     word: str
@@ -46,24 +46,24 @@ class Verdict:
     facts: tuple[Fact, ...]
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The facts in sentences."""
         return say(self.facts)
 
 
-# Degrees from which it is said that the fit lets a component turn, and components that are named.
+# Least rotation in degrees that is reported, and largest number of components named.
 FREE, MOST_TURNING = 5.0, 3
 
 
 def verdict(word: str, grade: str, *facts: Fact) -> Verdict:
-    """A verdict that rests on these facts."""
+    """A verdict with these facts."""
     return Verdict(word, grade, facts)
 
 
 def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict]:
-    """All of them by title; those that these data have nothing to say of are left out.
+    """All verdicts by title, without those that do not apply to the data.
 
-    ``facts`` : :func:`component_facts`, where they are known.
+    ``facts`` : :func:`component_facts`, if computed before.
     """
     found = {
         "Explanations": explanations(answer),
@@ -77,14 +77,14 @@ def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict
 
 
 def leading(answer: Answer) -> list[int]:
-    """The modes in the order in which they are shown: those with mass first, the largest ahead."""
+    """The modes in the order of display: by mass, then the others."""
     mass = np.nan_to_num(answer.table["mass"].to_numpy(dtype=float))
     heavy = [int(k) for k in np.argsort(-mass, kind="stable") if mass[k] >= LITTLE]
     return heavy + [k for k in range(mass.size) if k not in heavy]
 
 
 def explanations(answer: Answer) -> Verdict:
-    """How many modes there are, and whether one of them is the answer."""
+    """Number of modes, and whether one of them is the answer."""
     table, evidence = answer.table, answer.evidence
     if not answer.comparison.optima.any():
         return verdict("unknown", UNCLEAR, fact("draws_only"))
@@ -104,7 +104,7 @@ def explanations(answer: Answer) -> Verdict:
 
 
 def _heaviest(answer: Answer, evidence: Evidence, found: Fact) -> Verdict:
-    """Whether the mass makes one of several modes the answer; ``found``: how many there are."""
+    """Whether the mass makes one of several modes the answer; ``found`` : their number."""
     table = answer.table
     weighed = int((table["weighed"] > 0).sum())
     if evidence.problem or weighed < 2:
@@ -124,7 +124,7 @@ def _heaviest(answer: Answer, evidence: Evidence, found: Fact) -> Verdict:
 
 
 def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:
-    """Why the mode with the most mass is not a clear answer, the gravest first."""
+    """Why the mode with the most mass is not a clear answer, the strongest reason first."""
     labels = answer.modes.labels
     if answer.islands is not None and answer.islands.connected(labels, winner):
         yield fact("no_barrier")
@@ -142,7 +142,7 @@ def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:
 def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
     """Which components are determined, under the model and among restarts.
 
-    ``weighing`` : whether the masses of modes are still to come.
+    ``weighing`` : whether the masses of modes are not computed yet.
     """
     R = len(facts.states)
     doubted = tuple(r + 1 for r, state in enumerate(facts.states) if state == AMBIGUOUS)
@@ -163,8 +163,8 @@ def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
         among.append(fact(key, components=farthest, more=more))
     if doubted:
         key = "not_determined.few" if len(doubted) <= 4 else "not_determined.many"
-        said = fact(key, components=doubted)
-        return verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said, *among)
+        statement = fact(key, components=doubted)
+        return verdict(f"{R - len(doubted)} of {R}", UNCLEAR, statement, *among)
     if PROVISIONAL in facts.states:
         known = np.isfinite(facts.found_again).any()
         least = float(np.nanmin(facts.found_again)) if known else 0.0
@@ -174,12 +174,12 @@ def components(facts: ComponentFacts, weighing: bool = False) -> Verdict:
 
 
 def chains(answer: Answer) -> Verdict:
-    """Whether chains have settled: those of the runs, and those within the modes."""
+    """Whether the chains of the runs, and those within the modes, have settled."""
     verdicts, posterior = answer.verdicts, answer.posterior
     if verdicts is None:
         return verdict("checking", WAITING, fact("checking_chains"))
     if verdicts.settled is None and (posterior is None or not posterior.modes):
-        # Those within modes may still come, unless they would take too long.
+        # Chains within modes may follow, unless they would take too long.
         return verdict("none", WAITING if posterior is None else UNCLEAR, fact("no_chains"))
     if verdicts.settled is False:
         return _not_settled(answer, verdicts.unsettled)
@@ -199,7 +199,7 @@ def chains(answer: Answer) -> Verdict:
 
 
 def _not_settled(answer: Answer, unsettled: list[ChainVerdict]) -> Verdict:
-    """The verdict where chains of runs have not settled: others may have, within the modes."""
+    """The verdict for unsettled chains of runs; chains within modes may have settled."""
     worst, within = unsettled[0], answer.posterior is not None and answer.posterior.settled
     if within and all(_several(answer, one.run) for one in unsettled):
         crosses = fact("hardly_crosses", label=worst.label)
@@ -215,7 +215,7 @@ def _several(answer: Answer, run: str) -> bool:
 
 
 def matters(answer: Answer) -> Verdict | None:
-    """Whether the choice changes what labels say; None for data without labels."""
+    """Whether the choice changes conclusions from labels; None for data without labels."""
     found = answer.conclusions
     if not answer.comparison.dataset.labels:
         return None
@@ -238,11 +238,11 @@ def _matters(table: pd.DataFrame, weighty: np.ndarray | None) -> Verdict:
         key = "none_with_mass.differ" if changed else "none_with_mass.undecided"
         return verdict("hardly", CLEAR, fact(key, **counts))
     if changed:
-        said = fact("some_depend", **counts)
+        statement = fact("some_depend", **counts)
         if weighty is None:
-            return verdict("yes", UNCLEAR, said)
+            return verdict("yes", UNCLEAR, statement)
         word, grade = ("yes", UNCLEAR) if MATTERS in heavy else ("hardly", LIKELY)
-        return verdict(word, grade, said, among_weighty(table, weighty))
+        return verdict(word, grade, statement, among_weighty(table, weighty))
     if undecided < classes:
         decided = classes - undecided
         return verdict("open", UNCLEAR, fact("none_of_decided", decided=decided, **counts))

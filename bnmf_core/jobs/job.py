@@ -1,4 +1,4 @@
-"""A job of the scheduler: what it has to offer, and how far it is."""
+"""The interface of jobs of the scheduler, and their progress."""
 
 import time
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from typing import Protocol
 
 WAITING = "Waiting to start"
 
-# Seconds between two looks whether a job has to stop; it may ask thousands of times a second.
+# Seconds between checks for cancellation; a job may ask thousands of times a second.
 BETWEEN_LOOKS = 0.1
 
 Stopped = Callable[[], bool]
 
 
 class Report(Protocol):
-    """How a job tells how far it is."""
+    """Callback for the progress of a job."""
 
     def __call__(
         self, part: float, stage: str, whole: float | None = None, message: str = ""
@@ -23,44 +23,43 @@ class Report(Protocol):
 
         Parameters
         ----------
-        part : how much of this call of ``make`` is done, 0 to 1; the time left is estimated
-            from it. stage : what is being done, in words.
-        whole : how much of the whole job is done, if that is something else.
-        message : what else there is to say.
+        part : finished part of this call of ``make``, 0 to 1; the time left is estimated from it.
+        stage : current activity in words. whole : finished part of the whole job, if different.
+        message : further information.
         """
 
 
 class Job(Protocol):
-    """Anything the scheduler makes. It stores its own results, so that it can go on from there.
+    """A job of the scheduler. It stores its own results, so that it can be resumed.
 
-    It may have an attribute ``twin``: jobs in which this is equal, of whatever owner, would compute
-    the same. None, or no such attribute: there is no other.
+    Jobs with an equal optional attribute ``twin``, of any owner, compute the same result; None for
+    no such job.
     """
 
     @property
     def key(self) -> str:
-        """Names the job among those of its owner."""
+        """Identifies the job among those of its owner."""
 
     @property
     def lane(self) -> str:
         """The lane it waits in, see :data:`bnmf_core.jobs.scheduler.Scheduler.lanes`."""
 
     def make(self, report: Report, stopped: Stopped) -> bool | None:
-        """Make and store the result, or the next part of it; True if there is more to make.
+        """Compute and store the result, or its next part; return True if more is left.
 
         Raises
         ------
         Cancelled
-            Soon after ``stopped()`` said so; what was stored by then stays.
+            Soon after ``stopped()`` returned True; stored results remain.
         """
 
 
 class Work(Job, Protocol):
-    """A job whose result can be found by its key, whenever it was made."""
+    """A job whose result can be found by its key at any time."""
 
     @property
     def label(self) -> str:
-        """What it does, in words."""
+        """Description of the job."""
 
     def ready(self) -> bool:
         """Whether the result is stored."""
@@ -68,14 +67,14 @@ class Work(Job, Protocol):
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How far a job is.
+    """Progress of a job.
 
     Attributes
     ----------
     status : "none", "waiting", "running", "complete", "cancelled" or "failed".
-    fraction : the part that is done, 0 to 1. stage : what it is at, in words.
-    message : why it failed, why it waits, or what else it has to say.
-    remaining : seconds still to go with what it is at, None while unknown.
+    fraction : finished part, 0 to 1. stage : current activity in words.
+    message : why it failed or waits, or further information.
+    remaining : remaining seconds of the current activity, None while unknown.
     """
 
     status: str = "none"
@@ -91,7 +90,7 @@ class JobStatus:
 
 
 def now_and_then(ask: Stopped) -> Stopped:
-    """The same question, put only now and then; after a yes it is not put again."""
+    """Limit the rate of calls of ``ask``; once it returned True, it is not called again."""
     answer, following = False, 0.0
 
     def stopped() -> bool:

@@ -1,9 +1,9 @@
-"""Which job starts next: fair between owners, watched before unwatched, short beside long.
+"""The job scheduler: fair between owners, watched jobs before unwatched ones.
 
-Runs, analyses, studies, explorations and pilots all are jobs of one :class:`Scheduler`. Each kind
-waits in a lane of its own. A lane has places; a job that starts takes one and has a thread to
-itself. Analyses that nobody watches wait while somebody watches one. Of jobs that would compute the
-same ("twins") one runs at a time: the next one finds the result.
+Runs, analyses, studies, explorations and pilots are jobs of one :class:`Scheduler`. Each kind has
+its own lane with a limited number of places; every running job has its own thread. Unwatched
+analyses wait while any analysis is watched. Of jobs that compute the same result ("twins") one runs
+at a time; the next one finds the result.
 """
 
 import logging
@@ -21,24 +21,24 @@ from bnmf_core.numerics.memory import give_back
 
 log = logging.getLogger(__name__)
 
-# A page that watches a job submits it again every second; after so many silent seconds nobody does.
+# A page that watches a job submits it every second; it is unwatched after so many seconds without.
 SILENCE = 10.0
-# Jobs of one owner and line that wait unwatched; older ones are forgotten.
+# Largest number of unwatched waiting jobs of one owner and line; older ones are dropped.
 MOST_UNWATCHED = 16
-# The part that has to be made before the time left is told: the beginning misleads.
+# Least finished part for an estimate of the time left.
 ENOUGH = 0.1
 
 
 @dataclass(frozen=True)
 class Lane:
-    """Where jobs of one kind wait.
+    """The queue of one kind of job.
 
     Attributes
     ----------
-    at_once : jobs of all owners that are made at one time.
-    everybody : whether an owner who has none in it may start one all the same.
-    line : jobs of one owner in lanes of the same line are made one at a time; "" for no line.
-    yields : whether unwatched jobs wait while one is watched, and the oldest are forgotten.
+    at_once : number of jobs of all owners that run at one time.
+    everybody : whether an owner without a running job may exceed this limit.
+    line : jobs of one owner in lanes of the same line run one at a time; "" for no line.
+    yields : whether unwatched jobs wait while one is watched, and the oldest are dropped.
     """
 
     at_once: int
@@ -49,7 +49,7 @@ class Lane:
 
 @dataclass(eq=False)
 class _Entry:
-    """A job that waits or runs; ``lane`` is where it runs, "" while it waits."""
+    """A job that waits or runs; ``lane`` : "" while it waits."""
 
     job: Job
     owner: Hashable
@@ -66,31 +66,31 @@ class _Entry:
 
     @property
     def twin(self) -> Hashable | None:
-        """Equal in jobs that would compute the same."""
+        """Equal for jobs that compute the same result."""
         return getattr(self.job, "twin", None)
 
 
 class Scheduler:
-    """Makes the jobs of all owners in threads of this process.
+    """Runs the jobs of all owners in threads of this process.
 
     Parameters
     ----------
-    limits : how much of one owner, and of all, is made at one time.
-    clock : seconds that only go forward.
+    limits : of concurrent and waiting jobs.
+    clock : monotonic, seconds.
 
     Attributes
     ----------
     lanes : the :class:`Lane` of each kind of job.
-    results : where the result of twins lies, by what they have in common; jobs add theirs.
+    results : path of the result of twins by ``twin``; jobs add theirs.
 
     Examples
     --------
     >>> class Hello:
-    ...     key, lane, said = "hello", "study", False
+    ...     key, lane, done = "hello", "study", False
     ...     def ready(self):
-    ...         return self.said
+    ...         return self.done
     ...     def make(self, report, stopped):
-    ...         self.said = True
+    ...         self.done = True
     >>> scheduler, job = Scheduler(), Hello()
     >>> scheduler.submit(job, owner="me")
     >>> scheduler.wait("me", timeout=10)
@@ -105,7 +105,7 @@ class Scheduler:
         many = self.limits.analyses_at_once
         self.lanes = {
             "run": Lane(self.limits.runs_at_once, everybody=True),
-            # A long stage of somebody else never delays a short one.
+            # Long stages of other owners do not delay short ones.
             "short stage": Lane(many, line="analysis", yields=True),
             "long stage": Lane(many, line="analysis", yields=True),
             "study": Lane(many, line="study"),
@@ -120,14 +120,14 @@ class Scheduler:
         self._closing = False
 
     def submit(self, job: Job, owner: Hashable, watched: bool = True) -> None:
-        """Queue a job, or, if it is there already, say that somebody still watches it."""
+        """Queue a job, or mark a queued one as watched."""
         with self._changed:
             if self._closing:
                 return
             key = (owner, job.key)
             entry = self._entries.setdefault(key, _Entry(job, owner))
             self._ended.pop(key, None)
-            # One that was just cancelled, and has yet to stop, goes on then.
+            # A cancelled job that has not stopped yet continues.
             entry.cancelled = entry.dropped
             if watched:
                 entry.seen = self._clock()
@@ -147,21 +147,21 @@ class Scheduler:
             return [one.job for one in self._of(owner) if lane in (None, one.in_lane)]
 
     def known(self, key: str, owner: Hashable) -> JobStatus | None:
-        """How far a job is that waits or runs, or how it has ended where it is not complete."""
+        """Status of a waiting or running job, or of one that ended incomplete."""
         with self._changed:
             if (entry := self._entries.get((owner, key))) is not None:
                 return replace(entry.status, message=self._message(entry))
             return self._ended.get((owner, key))
 
     def status(self, work: Work, owner: Hashable) -> JobStatus:
-        """How far a work is; one that has failed or was cancelled is so until it is submitted."""
+        """Status of a work; a failed or cancelled one stays so until it is submitted again."""
         found = self.known(work.key, owner)
         if found is not None:
             return found
         return JobStatus("complete", 1.0) if work.ready() else JobStatus()
 
     def cancel(self, job: Job, owner: Hashable) -> None:
-        """Stop a job soon; what it has stored stays."""
+        """Cancel a job; stored results remain."""
         with self._changed:
             entry = self._entries.get((owner, job.key))
             if entry is not None:
@@ -170,7 +170,7 @@ class Scheduler:
                     self._end(entry, replace(entry.status, status="cancelled", remaining=None))
 
     def forget(self, key: str, owner: Hashable) -> None:
-        """Drop a job if it waits, and how it has ended."""
+        """Drop a waiting job, and the status of an ended one."""
         with self._changed:
             self._ended.pop((owner, key), None)
             entry = self._entries.get((owner, key))
@@ -178,7 +178,7 @@ class Scheduler:
                 self._end(entry, None)
 
     def count(self, *lanes: str) -> tuple[int, int]:
-        """How many jobs of these lanes run, and how many wait."""
+        """Numbers of running and of waiting jobs of these lanes."""
         with self._changed:
             mine = [entry for entry in self._entries.values() if entry.in_lane in lanes]
             running = sum(bool(entry.lane) for entry in mine)
@@ -190,7 +190,7 @@ class Scheduler:
             self._changed.wait_for(lambda: not any(self._of(owner)), timeout)
 
     def leave(self, owner: Hashable, timeout: float) -> None:
-        """Drop what waits of an owner, stop what runs, and wait for its end."""
+        """Drop waiting jobs of an owner, cancel running ones, and wait for their end."""
 
         def gone() -> bool:
             # A job that ends may submit another one.
@@ -205,7 +205,7 @@ class Scheduler:
             self._ended = {key: end for key, end in self._ended.items() if key[0] != owner}
 
     def close(self, timeout: float = 10.0) -> None:
-        """Stop everything; what was stored by then stays."""
+        """Cancel all jobs; stored results remain."""
         with self._changed:
             self._closing = True
             owners = {entry.owner for entry in self._entries.values()}
@@ -213,18 +213,18 @@ class Scheduler:
         for owner in owners:
             self.leave(owner, max(end - time.monotonic(), 0.0))
 
-    # Everything below is called with the lock held, but for the thread of a job.
+    # All methods below are called with the lock held, except in the thread of a job.
 
     def _of(self, owner: Hashable) -> Iterator[_Entry]:
         return (entry for entry in self._entries.values() if entry.owner == owner)
 
     def _watched(self, entry: _Entry) -> bool:
-        """Whether somebody watches a job, or one that waits for its result."""
+        """Whether a job or one of its twins is watched."""
         seen = [one.seen for one in (entry, *self._twins(entry)) if one.seen is not None]
         return bool(seen) and self._clock() - max(seen) < SILENCE
 
     def _twins(self, entry: _Entry) -> list[_Entry]:
-        """The other jobs that would compute the same."""
+        """The other jobs that compute the same result."""
         if entry.twin is None:
             return []
         return [e for e in self._entries.values() if e.twin == entry.twin and e is not entry]
@@ -238,7 +238,7 @@ class Scheduler:
             threading.Thread(target=self._make, args=(entry,), daemon=True, name=name).start()
 
     def _rank(self, entry: _Entry) -> tuple[bool, int]:
-        """Watched before unwatched; of owners with fewest running."""
+        """Sort key: watched jobs first, then owners with fewest running jobs."""
         lane = entry.job.lane
         running = sum(other.lane == lane for other in self._of(entry.owner))
         return self.lanes[lane].yields and not self._watched(entry), running
@@ -257,7 +257,7 @@ class Scheduler:
         return alone or places < lane.at_once
 
     def _gives_way(self, entry: _Entry) -> bool:
-        """Whether nobody watches a job, and somebody watches another."""
+        """Whether a job is unwatched and another is watched."""
         if not self.lanes[entry.in_lane].yields or self._watched(entry):
             return False
         return any(
@@ -265,12 +265,12 @@ class Scheduler:
         )
 
     def _must_stop(self, entry: _Entry) -> bool:
-        """Whether a running job was cancelled, or has to wait for one that somebody watches."""
+        """Whether a running job was cancelled or must yield to a watched one."""
         with self._changed:
             return self._closing or entry.cancelled or self._gives_way(entry)
 
     def _forget_some(self, entry: _Entry) -> None:
-        """Drop the oldest that wait unwatched in a line, where there are too many."""
+        """Drop the oldest unwatched waiting jobs of a line if there are too many."""
         line = self.lanes[entry.job.lane].line
         unwatched = [
             other
@@ -284,7 +284,7 @@ class Scheduler:
             self._end(other, None)
 
     def _message(self, entry: _Entry) -> str:
-        """What a job says of itself; of one that waits, whether it is for other people's."""
+        """The message of a job, or why it waits."""
         if entry.lane or self._may_start(entry):
             return entry.status.message
         lane = entry.job.lane
@@ -297,7 +297,7 @@ class Scheduler:
         return f"Waits for others on this server ({many})."
 
     def _end(self, entry: _Entry, end: JobStatus | None) -> None:
-        """A job neither waits nor runs any more; ``end`` says how, if it is not complete."""
+        """Remove a job; ``end`` : its status if it is incomplete."""
         key = (entry.owner, entry.job.key)
         self._entries.pop(key)
         if end is not None and not entry.dropped:
@@ -306,7 +306,7 @@ class Scheduler:
         self._changed.notify_all()
 
     def _make(self, entry: _Entry) -> None:
-        """In the thread of a job: make it, or its next part."""
+        """Run a job, or its next part, in its thread."""
         more, end = False, None
         try:
             stopped = now_and_then(partial(self._must_stop, entry))
@@ -336,12 +336,12 @@ class Scheduler:
                 self._end(entry, end)
 
     def _report_of(self, entry: _Entry) -> Report:
-        """What a job reports to; the time left counts from its first report on."""
+        """The progress callback of a job; the time left counts from its first report."""
         began, first = self._clock(), -1.0
 
         def report(part: float, stage: str, whole: float | None = None, message: str = "") -> None:
             nonlocal first
-            # What is passed at once was stored before, and says nothing of the time.
+            # Progress of the first report was stored before and took no time.
             first = part if first < 0 else first
             made = (part - first) / (1 - first) if first < 1 else 1.0
             seconds = self._clock() - began

@@ -1,9 +1,8 @@
-"""Threads that runs share: whose step is made next, so that first findings come soon.
+"""A fair thread pool shared by concurrent runs (stride scheduling).
 
-Stride scheduling (Waldspurger & Weihl 1995), twice: every owner has a clock that goes forward by
-the time the owner's steps take, and among the runs of one owner every run has a clock that a step
-puts forward, by less the more the run weighs. The clock furthest behind has the next turn. An owner
-who comes later, or had nothing to do, begins at the time of the others.
+Stride scheduling (Waldspurger & Weihl 1995) is used twice: the clock of every owner advances by the
+time of their steps, and the clock of every run advances with each step, by less the larger its
+weight. The lowest clock is next. A new or idle owner starts at the time of the others.
 """
 
 import heapq
@@ -19,12 +18,12 @@ from weakref import WeakKeyDictionary
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
 
-# Turns that the first run of a launch has for one of each of the others.
+# Weight of the first run of a launch.
 FIRST = 8.0
 
 
 class _Alone:
-    """The owner of what nobody shares."""
+    """The default owner."""
 
 
 _ALONE = _Alone()
@@ -32,9 +31,9 @@ _ALONE = _Alone()
 
 @dataclass
 class _Queue:
-    """What waits of one owner.
+    """Waiting steps of one owner.
 
-    clock : seconds of work so far. last : what the last step took. now : the clock of the owner's
+    clock : seconds of work so far. last : seconds of the last step. now : the clock of the owner's
     runs. steps : by the clocks of their runs.
     """
 
@@ -47,7 +46,7 @@ class _Queue:
 class FairThreads:
     """Threads of this process.
 
-    workers : how many. clock : seconds that only go forward.
+    workers : number of threads. clock : monotonic, seconds.
     """
 
     def __init__(self, workers: int, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -57,14 +56,14 @@ class FairThreads:
         self._now = 0.0
 
     def executor(self, weight: float, owner: Hashable = _ALONE) -> Executor:
-        """Where one run has its steps made, so many of them for one of a run of weight 1.
+        """The executor of one run, with ``weight`` steps for each step of a run of weight 1.
 
-        ``owner`` : whose run it is; all owners have the same time.
+        ``owner`` : of the run; all owners have equal time.
         """
         return _OfRun(self, weight, owner)
 
     def shutdown(self) -> None:
-        """Make the steps that wait, and end."""
+        """Finish waiting steps and shut down."""
         self._threads.shutdown()
 
     def put(
@@ -75,7 +74,7 @@ class FairThreads:
         future: Future[Any],
         step: Callable[[], Any],
     ) -> float:
-        """Let a step wait for its turn; the clock of its run after it."""
+        """Queue a step and return the clock of its run after it."""
         with self._lock:
             queue = self._queues.setdefault(owner, _Queue())
             if not queue.steps:
@@ -90,7 +89,7 @@ class FairThreads:
             waiting = [queue for queue in self._queues.values() if queue.steps]
             queue = min(waiting, key=lambda one: one.clock)
             self._now = queue.clock
-            # What the step will take is not known yet; another thread must not wait for it.
+            # Charge the expected time now, because other threads choose before the step ends.
             expected = queue.last
             queue.clock += expected
             queue.now, _, future, step = heapq.heappop(queue.steps)
@@ -99,7 +98,7 @@ class FairThreads:
         began = self._clock()
         try:
             result = step()
-        except BaseException as error:  # whoever asked for the step is told
+        except BaseException as error:  # raised to the caller
             future.set_exception(error)
         else:
             future.set_result(result)

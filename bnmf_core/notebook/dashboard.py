@@ -1,4 +1,4 @@
-"""The dashboard opened from a notebook, on data and factorizations that are in memory."""
+"""Open the dashboard from a notebook on data and factorizations in memory."""
 
 import atexit
 import subprocess
@@ -23,16 +23,16 @@ from bnmf_core.runs.foreign import as_runs, keep
 from bnmf_core.store.home import data_home
 from bnmf_core.store.run_store import RunStore
 
-# How far the error that particles have may be from the one that they have on the data.
+# Tolerances between the stored error of particles and their error on the data.
 RELATIVE, ABSOLUTE = 1e-3, 1e-6
 
 
 class Dashboard:
-    """A server that runs until it is closed, or Python ends.
+    """A server that runs until it is closed or Python exits.
 
     Attributes
     ----------
-    url : what a browser on this machine opens. run_ids : of the runs that it shows.
+    url : for a browser on this machine. run_ids : of the runs that it shows.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, run_ids: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ class Dashboard:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Stop the server; what it keeps stays."""
+        """Stop the server; stored data remain."""
         atexit.unregister(self.close)
         self._process.terminate()
         try:
@@ -76,7 +76,7 @@ def explore(
 ) -> Dashboard:
     """Open the dashboard on data, or on factorizations of them.
 
-    The data and factorizations are kept as the app keeps its own; the same ones are kept once.
+    Data and factorizations are stored like those of the app, identical ones once.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ def explore(
         ``components_`` like it; or a pair of matrices whose product is nearly ``data`` as they are
         given: (A, W) of a Dataset, (W, H) of an X with observations in rows.
     observations : whether they are rows of a matrix, as in scikit-learn, or columns.
-    name : what a matrix is called in the app.
-    home : the folder where all is kept; None: the one that the app uses.
+    name : of a matrix in the app.
+    home : folder of the store, by default that of the app.
     open_browser : whether to open a browser on it.
 
     Returns
     -------
-    Dashboard with ``url`` and ``close()``; it answers already.
+    Dashboard with ``url`` and ``close()``, ready to use.
 
     Raises
     ------
@@ -114,18 +114,18 @@ def explore(
     """
     if observations not in ("rows", "columns"):
         raise SettingsError(f"observations was {observations!r}; give 'rows' or 'columns'.")
-    server.command(0)  # nothing is kept where the app is not installed
+    server.command(0)  # raises before anything is stored if the app is not installed
     dataset = _dataset(data, observations, name)
     by_rows = observations == "rows" and not isinstance(data, Dataset)
-    found = [_taken(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
+    found = [_converted(one, dataset, by_rows, i) for i, one in enumerate(factorizations)]
     made = [(one, "") for one in found if isinstance(one, Particles)]
     made += as_runs(dataset, [one for one in found if isinstance(one, Foreign)])
     folder = data_home() if home is None else Path(home)
     store = RunStore(folder)
     dataset_id = store.add_dataset(dataset)
-    run_ids = [_kept(store, dataset_id, particles, called) for particles, called in made]
+    run_ids = [_stored_run(store, dataset_id, particles, called) for particles, called in made]
     process, address = server.started(folder)
-    # What is compared has one number of components, and saw the same observations.
+    # Only runs with the same rank and the same holdout can be compared.
     kinds = [(particles.R, particles.spec.holdout) for particles, _ in made]
     shown = dict.fromkeys(i for i, kind in zip(run_ids, kinds, strict=True) if kind == kinds[0])
     place = f"overview?runs={','.join(shown)}" if shown else f"data?data={dataset_id}"
@@ -154,28 +154,28 @@ def _dataset(data: Any, observations: str, name: str) -> Dataset:
     return Dataset.from_array(X.T, features=columns, observations=rows, name=name)
 
 
-def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particles | Foreign:
-    """A factorization as one of the data; ``by_rows`` : a pair is of their transpose."""
-    called = f"{type(given).__name__} {number + 1}"
-    given = getattr(given, "particles_", given)
-    if isinstance(given, Particles):
-        _check_made_of(given, dataset)
-        return given
-    if hasattr(given, "transform"):
-        if not hasattr(given, "components_"):
+def _converted(value: Any, dataset: Dataset, by_rows: bool, number: int) -> Particles | Foreign:
+    """Convert a factorization; ``by_rows`` : a pair belongs to the transposed data."""
+    called = f"{type(value).__name__} {number + 1}"
+    value = getattr(value, "particles_", value)
+    if isinstance(value, Particles):
+        _check_made_of(value, dataset)
+        return value
+    if hasattr(value, "transform"):
+        if not hasattr(value, "components_"):
             raise DataError(f"{called} is not fitted; call its fit(X) first.")
-        H = np.asarray(given.components_, dtype=np.float64)
+        H = np.asarray(value.components_, dtype=np.float64)
         if H.shape[1] != dataset.D:
             raise DataError(
                 f"{called} was fitted to {H.shape[1]} features, and the data have {dataset.D}; "
                 "give the data that it was fitted to."
             )
         samples: Any = dataset.X.T
-        if (names := getattr(given, "feature_names_in_", None)) is not None:
+        if (names := getattr(value, "feature_names_in_", None)) is not None:
             samples = pd.DataFrame(dataset.dense().T, columns=names)
-        A, W = H.T, np.asarray(given.transform(samples), dtype=np.float64).T
-    elif isinstance(given, tuple | list) and len(given) == 2:
-        left, right = (np.asarray(one, dtype=np.float64) for one in given)
+        A, W = H.T, np.asarray(value.transform(samples), dtype=np.float64).T
+    elif isinstance(value, tuple | list) and len(value) == 2:
+        left, right = (np.asarray(one, dtype=np.float64) for one in value)
         A, W = (right.T, left.T) if by_rows else (left, right)
         called = f"Pair {number + 1}"
         if (
@@ -191,7 +191,7 @@ def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particle
             )
     else:
         raise DataError(
-            f"Factorization {number + 1} is of type {type(given).__name__}; give Particles, a "
+            f"Factorization {number + 1} is of type {type(value).__name__}; give Particles, a "
             "fitted PosteriorNMF or NMF, or a pair of matrices."
         )
     found = Foreign(called, A, W, source=called.rpartition(" ")[0])
@@ -207,7 +207,7 @@ def _taken(given: Any, dataset: Dataset, by_rows: bool, number: int) -> Particle
 
 
 def _worse_than_means(found: Foreign, dataset: Dataset) -> bool:
-    """Whether A W, by the best factor, is farther from X than the means of features."""
+    """Whether A W, optimally scaled, is farther from X than the means of features."""
     seen = dataset.N if dataset.mask is None else dataset.mask.sum(axis=1)
     means = np.asarray(dataset.X.sum(axis=1)).ravel() / np.maximum(seen, 1)
     errors = []
@@ -218,7 +218,7 @@ def _worse_than_means(found: Foreign, dataset: Dataset) -> bool:
 
 
 def _check_made_of(particles: Particles, dataset: Dataset) -> None:
-    """Refuse factorizations whose error is another on these data."""
+    """Refuse factorizations whose error on these data differs from the stored one."""
     problem = problem_of(particles, dataset)
     f = problem.loss.values(problem, particles.A[:1], particles.W[:1])
     error = float(problem.loss.measured(problem.dataset, f)[0])
@@ -229,8 +229,8 @@ def _check_made_of(particles: Particles, dataset: Dataset) -> None:
         )
 
 
-def _kept(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
-    """The run that holds the same, as a cell that runs again has it, or a new one."""
+def _stored_run(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
+    """The stored run with identical particles, else a new one."""
     for run in store.runs():
         alike = (run.dataset, run.spec, run.status) == (dataset_id, particles.spec, "complete")
         if alike and store.particles(run.id).digest == particles.digest:

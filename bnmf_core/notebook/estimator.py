@@ -34,7 +34,7 @@ MASS = ["mass", "mass_low", "mass_high"]
 
 
 class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Non-negative matrix factorization that knows its modes.
+    """Non-negative matrix factorization with all its modes.
 
     Restarts are grouped into modes, and one factorization stands for each. All methods use that of
     ``mode``, which ``set_params(mode=1)`` changes without another fit.
@@ -58,7 +58,7 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     modes_ : DataFrame, a row per mode: ``size`` (number of restarts), ``share`` (of the restarts),
         ``error`` (measure of fit, ‖X − WH‖/‖X‖ of the squared error), ``reconstruction_err``
-        (‖X − WH‖, Frobenius norm), ``nearest`` (degrees to the closest other mode), and where asked
+        (‖X − WH‖, Frobenius norm), ``nearest`` (degrees to the closest other mode), and optionally
         ``mass`` with the limits of its 90 % interval, ``mass_low`` and ``mass_high``.
     components_ : (n_components, n_features), H of ``mode``. Components of all modes are in one
         order.
@@ -140,7 +140,7 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             rng = np.random.default_rng(spec.seed)
             masses = mode_evidence(dataset, self.factorizations_, rng=rng)[MASS]
             self.modes_[MASS] = masses.to_numpy()
-        self._chosen  # noqa: B018 - a mode that is not there is said now
+        self._chosen  # noqa: B018 - raises for a mode that does not exist
         return self
 
     def transform(self, X: ArrayLike | sparse.sparray) -> np.ndarray:
@@ -234,7 +234,7 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._dataset(X)
 
     def _spec(self) -> RunSpec:
-        """What to run, as far as it can be checked without the data."""
+        """The spec, validated as far as possible without the data."""
         rank, seed = plain(self.n_components), plain(self.random_state)
         if not is_whole(rank) or rank < 1:
             raise SettingsError(
@@ -262,7 +262,7 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
 
     def _dataset(self, X: ArrayLike | sparse.sparray, least: int | None = None) -> Dataset:
-        """X as the engine takes it; ``least`` : samples and features that a fit needs."""
+        """Validate X and transpose it; ``least`` : samples and features that a fit needs."""
         smallest = (
             {}
             if least is None
@@ -279,9 +279,9 @@ class PosteriorNMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
         check_non_negative(checked, f"{type(self).__name__} (input X)")
         alone = checked.shape[0] == 1
-        # A dataset has two observations or more; those chosen of it may be fewer.
-        given: Given = (checked[[0, 0]] if alone else checked).T
-        dataset = Dataset.from_array(given, features=getattr(self, "feature_names_in_", None))
+        # A dataset needs two observations; a selection may have one.
+        transposed: Given = (checked[[0, 0]] if alone else checked).T
+        dataset = Dataset.from_array(transposed, features=getattr(self, "feature_names_in_", None))
         return dataset.columns(np.zeros(1, dtype=int)) if alone else dataset
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,4 +1,4 @@
-"""The server of the app, as a process: where its files are, how it starts, what it answers at."""
+"""The server of the app as a process: its files, command and address."""
 
 import os
 import socket
@@ -12,17 +12,17 @@ from pathlib import Path
 
 from bnmf_core.core.errors import RunError
 
-# Inside the engine where it was installed, beside it in a checkout.
+# Inside the package when installed, next to it in a checkout.
 _ENGINE = Path(__file__).resolve().parents[1]
 FOLDER = next(
     (one for one in (_ENGINE / "app", _ENGINE.parent) if (one / "app.py").is_file()), None
 )
-# Seconds in which a server has to answer.
+# Seconds to wait for a server to answer.
 PATIENCE = 60.0
 
 
 def command(port: int) -> list[str]:
-    """What starts the server, in :data:`FOLDER`, whose settings it then reads.
+    """The command that starts the server in :data:`FOLDER`.
 
     Raises
     ------
@@ -39,24 +39,24 @@ def command(port: int) -> list[str]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of a server that keeps everything in a folder."""
+    """The environment of a server with its store in this folder."""
     return {**os.environ, "BNMF_HOME": str(home.resolve())}
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens on."""
+    """A free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """A server that answers, on a free port, and its address.
+    """Start a server on a free port; return it and its address when it answers.
 
     Raises
     ------
     RunError
-        When it cannot start; gives the last line of what it said.
+        When it cannot start; the message has its last line of output.
     """
     port = free_port()
     address = f"http://127.0.0.1:{port}"
@@ -67,7 +67,7 @@ def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
             env=environment(home),
             stdout=log,
             stderr=log,
-            # Interrupting a cell of a notebook is not meant for it.
+            # Interrupting a notebook cell must not stop it.
             start_new_session=True,
         )
         end = time.monotonic() + PATIENCE
@@ -80,5 +80,5 @@ def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
         process.kill()
         process.wait()
         log.seek(0)
-        said = log.read().decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise RunError(f"The server of the app did not start. The last line it said: {said[-1]}")
+        lines = log.read().decode(errors="replace").strip().splitlines() or ["nothing"]
+        raise RunError(f"The server of the app did not start. The last line it said: {lines[-1]}")

@@ -1,8 +1,8 @@
-"""The one loop that drives every algorithm: shards, seeds, cancel, checkpoints, progress.
+"""The loop that drives every algorithm: shards, seeds, cancellation, checkpoints, progress.
 
 A run is cut into shards. One step of one shard is a task, a pure function of the plan and the
 shard's last checkpoint (:func:`advance`), so any ``concurrent.futures`` executor can run it;
-the loop (:func:`drive`) saves what comes back, reports, and hands out the next step.
+the loop (:func:`drive`) saves results, reports progress and submits the next step.
 """
 
 import time
@@ -31,31 +31,30 @@ from bnmf_core.store.checkpoint import Checkpoint, Failure, restore_generator
 from bnmf_core.store.chunks import Chunk, assemble
 
 WORKERS = worker_count()
-# Settings that say how much is begun before the first result is there, and the least they can be.
+# Settings that determine the work before the first result, and their least values.
 SHARE_A_BUDGET = {"block": 1, "chains": 1, "warm_up": 0}
 
 
 class Sink(Protocol):
-    """Where a run's chunks and checkpoints go: memory, or a folder of the store."""
+    """Storage for a run's chunks and checkpoints: memory or a folder of the store."""
 
     def checkpoint(self, shard: Shard, State: type) -> Checkpoint | None:
         """The shard's last checkpoint, if any."""
 
     def save(self, shard: Shard, checkpoint: Checkpoint, chunk: Chunk | None) -> None:
-        """Keep what one step made."""
+        """Store the result of one step."""
 
     def chunks(self) -> list[Chunk]:
-        """Everything kept so far."""
+        """All stored chunks."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: "complete", "cancelled" or "budget" (used up), and how long it took in all.
+    """How a run ended: "complete", "cancelled" or "budget" (used up), and its total time.
 
-    ``busy`` are the seconds that processors worked in this part of the run, all together.
-    ``failed_chains`` lists the chains (of an explorer: the blocks) that did not reach their end:
-    ``chain``, ``after_draw`` (how many particles of it are kept) and ``reason``. ``notes`` are what
-    the algorithm says of the result.
+    ``busy`` : total CPU seconds of this part of the run. ``failed_chains`` lists the chains (of an
+    explorer: the blocks) that did not reach their end: ``chain``, ``after_draw`` (number of its
+    particles) and ``reason``. ``notes`` : of the algorithm on the result.
     """
 
     stop_reason: str
@@ -66,12 +65,12 @@ class Outcome:
 
     @property
     def whole(self) -> bool:
-        """Whether it has made all that it was to make."""
+        """Whether the run has finished."""
         return self.stop_reason in ("complete", "budget")
 
     @property
     def message(self) -> str:
-        """What there is to say of the way it ended and of its result; "" where there is nothing."""
+        """Sentences on the end of the run and its result; "" without any."""
         failed = "; ".join(
             f"chain {chain['chain'] + 1} stopped after {chain['after_draw']} draws"
             for chain in self.failed_chains
@@ -94,7 +93,7 @@ class Outcome:
 
 
 class MemorySink:
-    """Keeps chunks in memory and checkpoints nowhere: for notebooks, tests and benchmarks."""
+    """Stores chunks in memory, without checkpoints: for notebooks, tests and benchmarks."""
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
@@ -103,17 +102,17 @@ class MemorySink:
         """A run in memory always starts from the beginning."""
 
     def save(self, shard: Shard, checkpoint: Checkpoint, chunk: Chunk | None) -> None:
-        """Keep the chunk."""
+        """Store the chunk."""
         if chunk is not None:
             self._chunks.append(chunk)
 
     def chunks(self) -> list[Chunk]:
-        """All chunks so far, handed over: they are not kept here any longer."""
+        """Return all chunks and remove them from the sink."""
         chunks, self._chunks = self._chunks, []
         return chunks
 
 
-# What a step leaves: the shard's next checkpoint, and what it has made.
+# Result of a step: the shard's next checkpoint, and a chunk.
 Step = tuple[Checkpoint, Chunk | None]
 Latest = dict[Shard, Checkpoint | None]
 
@@ -121,8 +120,8 @@ Latest = dict[Shard, Checkpoint | None]
 def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> Step:
     """One step of one shard; pure. Returns the new checkpoint and a Chunk or None.
 
-    A value that is not finite ends the shard, and so does an algorithm that says it can make no
-    more: the states before it are kept, and the checkpoint says why it does not go on.
+    A non-finite value ends the shard, as does an algorithm that can make no more: earlier states
+    remain, and the checkpoint has the reason.
     """
     with one_blas_thread():
         produced, recorded = 0, 0
@@ -160,10 +159,7 @@ def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> Step:
 
 
 def timed(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> tuple[Step, float]:
-    """:func:`advance`, and the seconds that the processor worked on it, whatever else ran.
-
-    What is compiled the first time on a machine does not count.
-    """
+    """:func:`advance`, and its CPU seconds without compilation."""
     began, compiled = time.thread_time(), seconds_compiled()
     step = advance(plan, shard, checkpoint)
     return step, time.thread_time() - began - (seconds_compiled() - compiled)
@@ -178,18 +174,16 @@ def drive(
     seconds_before: float = 0.0,
     busy_before: float = 0.0,
 ) -> Outcome:
-    """Run every shard to its end, or until cancelled; go on from the sink's checkpoints.
+    """Run every shard to its end, or until cancelled, from the sink's checkpoints.
 
-    ``seconds_before`` is the time that earlier parts of the same run took, ``busy_before`` what
-    processors worked in them. A run with a budget stops when that is used up. An executor may
-    say in ``at_once`` how many steps keep it busy. A step that has not begun when the run is
-    cancelled is not made.
+    ``seconds_before`` and ``busy_before`` : wall-clock and CPU time of earlier parts of the run. A
+    run stops when its budget is used up. The attribute ``at_once`` of an executor is the number of
+    steps that keep it busy. Steps that have not begun are dropped when the run is cancelled.
 
     Raises
     ------
     BNMFError
-        When a step fails, or every shard has failed without a particle; what was saved before
-        is kept.
+        When a step fails, or every shard has failed without a particle; saved results remain.
     """
     began, tell = time.perf_counter(), on_progress or (lambda progress: None)
     latest: Latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
@@ -198,8 +192,8 @@ def drive(
     running: dict[Future[tuple[Step, float]], Shard] = {}
     cancelled, busy = False, 0.0
     shared = bool(plan.spec.seconds) and plan.algorithm.family == "sampler"
-    # Factorizations that are solved until they converge come at the end of a block: a budget goes
-    # to one block after the other, so that it does not end with all of them half done.
+    # Explorers return factorizations at the end of a block, so a budget is spent on one block after
+    # the other instead of leaving all of them half done.
     alone = bool(plan.spec.seconds) and not shared
     at_once = 1 if alone else getattr(executor, "at_once", WORKERS)
     try:
@@ -211,7 +205,7 @@ def drive(
                 running = {
                     future: shard for future, shard in running.items() if not future.cancel()
                 }
-            # A few tasks ahead keep every worker busy; more would delay other runs' steps.
+            # A few queued tasks keep every worker busy; more would delay the steps of other runs.
             while waiting and len(running) < at_once:
                 shard = waiting.pop(0)
                 running[executor.submit(timed, plan, shard, latest[shard])] = shard
@@ -223,7 +217,7 @@ def drive(
                 tell(replace(_progress(plan, latest, at_start, *so_far), stage=stage))
             for future in finished:
                 shard = running.pop(future)
-                if isinstance(future.exception(), Cancelled):  # nothing of that step is kept
+                if isinstance(future.exception(), Cancelled):  # that step has no result
                     cancelled = True
                     continue
                 (checkpoint, chunk), worked = future.result()
@@ -237,8 +231,8 @@ def drive(
                     latest[shard] = replace(checkpoint, state=None)
                 else:
                     latest[shard] = checkpoint
-                    # One after the other, but the last ones in turn, so that workers end together;
-                    # chains with a budget get the same share of it each.
+                    # Shards run one after the other, but the last ones in turn, so that workers end
+                    # together; chains with a budget share it equally.
                     last = not alone and len(waiting) + len(running) + 1 < 2 * at_once
                     waiting.insert(len(waiting) if shared or last else 0, shard)
                 so_far = began, seconds_before, busy_before + busy
@@ -262,9 +256,9 @@ def _outcome(plan: Plan, latest: Latest, cancelled: bool, seconds: float, busy: 
 def steps_of(
     plan: Plan, workers: Executor, cancel: Cancel | None = None, folder: Path | None = None
 ) -> AbstractContextManager[Executor]:
-    """What makes the steps of a plan: the workers, or where X is in blocks passes made by them.
+    """The executor of a plan's steps: the workers, or for X in blocks, passes over them.
 
-    ``folder`` : where a run keeps what does not fit into memory; None: a temporary one.
+    ``folder`` : for data that do not fit into memory; None for a temporary one.
     """
     if plan.problem.dataset.whole is None:
         return nullcontext(workers)
@@ -283,10 +277,10 @@ def run(
     Parameters
     ----------
     dataset : X (D, N) with its names. spec : what to run.
-    on_progress : called after every step. cancel : checked between steps; what has been made
-        by then is returned, with ``info["stop_reason"] == "cancelled"``.
-    executor : where the steps are made, such as ``open_executor("tcp://…")``; it stays open.
-        None: in threads of this process. The result is the same.
+    on_progress : called after every step. cancel : checked between steps; a cancelled run returns
+        its particles so far, with ``info["stop_reason"] == "cancelled"``.
+    executor : for the steps, such as ``open_executor("tcp://…")``; it stays open. None for threads
+        of this process. The result is the same.
 
     Raises
     ------
@@ -300,7 +294,7 @@ def run(
     >>> particles.M
     5
     """
-    # An executor may say what room its workers have; otherwise it is this machine's.
+    # An executor may report the memory of its workers; the default is this machine's.
     rooms_for = getattr(executor, "rooms", None)
     plan = make_plan(dataset, spec, rooms_for(dataset) if rooms_for else ())
     sink = MemorySink()

@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts, and how sure that is."""
+"""Estimate the cost of a run before it starts."""
 
 import math
 import os
@@ -22,35 +22,33 @@ from bnmf_core.runs.planning import check
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
-# Multiply-adds per second and core assumed until runs of this store have shown better.
+# Multiply-adds per second and core, until the store has runs to learn from.
 FIRST_GUESS = 4.5e9
-# Seconds that a run takes beside its steps.
+# Overhead of a run in seconds.
 PREPARING = 0.3
-# A duration may be so many times as long as expected, or as short: by a guess from multiply-adds,
-# after other runs of the algorithm, after a pilot that was broken off, or that came to its end, and
-# after the same run of the same data.
+# Uncertainty factors of durations: from multiply-adds, from other runs of the algorithm, from an
+# unfinished or a finished pilot, and from the same run of the same data.
 GUESSED, LEARNED, TRIED, TRIED_OUT, KNOWN = 3.0, 2.5, 1.7, 1.4, 1.25
-# And so many times more where passes are counted: components that the data hardly determine take
-# 200 of them.
+# Further factor for passes over blocks: poorly determined components take 200 of them.
 OF_PASSES = 3.0
-# Finished runs that are learned from, the newest ones.
+# Number of newest finished runs to learn from.
 LEARN_FROM = 5
 SHORTEST = 0.5
-# First digits of a number that is not known well.
+# Leading digits of rounded estimates.
 STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will cost.
+    """Expected cost of a run.
 
-    seconds : expected duration on an idle machine. factor : it may be so many times as long, or as
-    short. busy : seconds that processors work, all together. bytes_kept : size of the particles.
-    memory : peak, bytes. passes : over X, where it is in blocks.
+    seconds : expected duration on an idle machine. factor : uncertainty of the duration, up and
+    down. busy : total CPU seconds. particle_bytes : size of the particles. memory : peak, bytes.
+    passes : over X, if it is in blocks.
     """
 
     seconds: float
-    bytes_kept: int
+    particle_bytes: int
     memory: int
     factor: float = GUESSED
     busy: float = 0.0
@@ -72,8 +70,8 @@ def estimate(
 ) -> Estimate:
     """Time and memory of a run.
 
-    What is known best decides: the same run of the same data in ``store``, else a ``pilot``, else
-    other runs of the algorithm there, else its multiply-adds.
+    The best source is used: the same run of the same data in ``store``, else a ``pilot``, else
+    other runs of the algorithm, else multiply-adds.
 
     Raises
     ------
@@ -103,7 +101,7 @@ def estimate(
     if spec.seconds:
         busy = min(busy, spec.seconds)
     seconds = PREPARING + busy / at_once + reading
-    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy, count)
+    return Estimate(seconds, needed.particles, needed.held + needed.added, factor, busy, count)
 
 
 def together(estimates: Sequence[Estimate]) -> tuple[float, float]:
@@ -121,7 +119,7 @@ def together(estimates: Sequence[Estimate]) -> tuple[float, float]:
 
 
 def slowdown() -> float:
-    """How many times as long something may take, as other programs use this machine's cores."""
+    """Slowdown factor from the load of this machine."""
     try:
         load = os.getloadavg()[0]
     except (AttributeError, OSError):  # not on Windows
@@ -130,7 +128,7 @@ def slowdown() -> float:
 
 
 def spoken(low: float, high: float) -> str:
-    """A range of seconds as a person would say it: "about 20–40 s"."""
+    """A range of seconds in words, such as "about 20–40 s"."""
     (first, unit), (last, name) = _rounded(low), _rounded(high)
     if (last, name) == ("1", "s"):
         return "about a second"
@@ -140,7 +138,7 @@ def spoken(low: float, high: float) -> str:
 
 
 def _rounded(seconds: float) -> tuple[str, str]:
-    """With no more digits than an estimate has, 1, 2, 3, 4, 5, 6, 8, 10, 15, …, and the unit."""
+    """Round to 1, 2, 3, 4, 5, 6, 8, 10, 15, … with the unit."""
     unit, name = (1.0, "s") if seconds < 75 else (60.0, "min") if seconds < 4500 else (3600.0, "h")
     value = max(seconds / unit, 1.0)
     power = 10.0 ** math.floor(math.log10(value))
@@ -149,7 +147,7 @@ def _rounded(seconds: float) -> tuple[str, str]:
 
 
 def problem_of(dataset: Dataset, spec: RunSpec) -> Problem:
-    """What a run solves; what its model takes from the data is open."""
+    """The problem of a run, without model settings inferred from the data."""
     if spec.holdout:
         dataset = replace(dataset.columns(split(dataset, spec.holdout)[0]), whole=dataset.whole)
     model = MODELS[spec.model]
@@ -158,7 +156,7 @@ def problem_of(dataset: Dataset, spec: RunSpec) -> Problem:
 
 
 def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec, dataset: Dataset) -> int:
-    """How many cores a run keeps busy."""
+    """Number of cores that a run keeps busy."""
     if dataset.whole is not None:
         return max(1, min(dataset.whole.count, WORKERS))
     if spec.seconds and algorithm.family != "sampler":
@@ -175,7 +173,7 @@ def _finished(store: RunStore, algorithm: str) -> list[RunRecord]:
 
 
 def _same(run: RunRecord, dataset: Dataset, spec: RunSpec) -> bool:
-    """Whether a run is of the same data and asks for the same, but for its seed."""
+    """Whether a run has the same data and spec, except for the seed."""
     mine, its = (
         {name: value for name, value in one.to_dict().items() if name != "seed"}
         for one in (spec, run.spec)
@@ -184,19 +182,19 @@ def _same(run: RunRecord, dataset: Dataset, spec: RunSpec) -> bool:
 
 
 def _busy(run: RunRecord, at_once: int) -> float:
-    """Seconds that processors worked on a run, as far as it was measured when it was made."""
+    """CPU seconds of a run, estimated if they were not measured."""
     return run.busy or run.seconds * at_once
 
 
 def _learned_rate(store: RunStore | None, runs: Sequence[RunRecord]) -> float | None:
-    """Multiply-adds that a second of a processor makes, by the newest of these runs."""
+    """Multiply-adds per CPU second, from the newest of these runs."""
     rates: list[float] = []
     for run in runs:
         assert store is not None
         try:
             dataset = store.dataset(run.dataset)
             algorithm, settings = check(dataset, run.spec)
-        except BNMFError:  # a run of another version, or of data that are gone, tells nothing
+        except BNMFError:  # skip runs of another version or of missing data
             continue
         work = run.done * algorithm.work(problem_of(dataset, run.spec), settings)
         rates.append(work / _busy(run, _at_once(algorithm, settings, run.spec, dataset)))

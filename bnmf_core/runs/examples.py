@@ -1,4 +1,4 @@
-"""Ready-made launches: data, and the question that they answer."""
+"""Example launches: data and the question that they answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,22 +13,21 @@ from bnmf_core.lazy import lazy
 launch = lazy("bnmf_core.runs.launch")
 proposal = lazy("bnmf_core.analysis.proposal")
 
-# Archives of examples that have been analysed.
+# Archives of analysed examples.
 FINISHED = FOLDER / "finished"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A dataset and its number of components, the question they answer, and what is done for it.
+    """A dataset with its number of components, the question that it answers, and a summary.
 
-    specs : the runs to make, where they are not those that are recommended for the data.
-    model : where it is not the one that is proposed for the data.
+    specs : by default those recommended for the data. model : by default the proposed one.
     """
 
     key: str
     label: str
     question: str
-    told: str
+    summary: str
     dataset: Callable[[], Dataset]
     rank: int
     specs: tuple[RunSpec, ...] = ()
@@ -36,12 +35,12 @@ class Example:
 
     @property
     def finished(self) -> Path | None:
-        """The archive of a finished analysis of it, where one comes with the program."""
+        """The archive of its finished analysis, if one comes with the program."""
         path = FINISHED / f"{self.key}.zip"
         return path if path.is_file() else None
 
     def runs(self, dataset: Dataset) -> tuple[RunSpec, ...]:
-        """The runs to make of its dataset."""
+        """The runs for its dataset."""
         if self.specs:
             return self.specs
         model = self.model or proposal.proposal(dataset).model

@@ -1,8 +1,8 @@
-"""Where the steps of runs are made: threads of this process, or a dask cluster.
+"""Executors for the steps of runs: threads of this process, or a dask cluster.
 
-A cluster takes the plan of a run once, and X with it where a worker does not reach its file; each
-step then sends the shard's checkpoint and brings the next one back. Steps are pure, so one whose
-worker dies is made again.
+A cluster receives the plan of a run once, with X for workers that cannot read its file; each step
+then sends the shard's checkpoint and returns the next one. Steps are pure, so a step whose worker
+dies is repeated.
 """
 
 import asyncio
@@ -50,21 +50,21 @@ Made = TypeVar("Made")
 
 # Seconds within which a cluster must answer.
 PATIENCE = 5.0
-# How often the plan is sent again when every worker that held it has died.
+# Attempts to send the plan when all workers that held it have died.
 MOST_SENDINGS = 4
 COUNT_WORKERS_EVERY = 5.0
 
 
 def default_scheduler() -> str:
-    """The scheduler's address from ``BNMF_SCHEDULER``; empty where runs stay on this machine."""
+    """The scheduler's address from ``BNMF_SCHEDULER``; empty for this machine."""
     return os.environ.get("BNMF_SCHEDULER", "").strip()
 
 
 def allowed_schedulers() -> list[str]:
-    """The schedulers that the operator of a server lets its visitors use.
+    """The schedulers that users of a server may choose.
 
-    ``BNMF_SCHEDULER``, which is the usual one, and those of ``BNMF_SCHEDULERS``, separated by
-    commas. What answers there is trusted: its objects are unpickled.
+    These are ``BNMF_SCHEDULER``, the default, and ``BNMF_SCHEDULERS``, separated by commas. They
+    are trusted: their objects are unpickled.
     """
     listed = [default_scheduler(), *os.environ.get("BNMF_SCHEDULERS", "").split(",")]
     return [address for address in dict.fromkeys(map(str.strip, listed)) if address]
@@ -91,7 +91,7 @@ def open_executor(scheduler: str | None = None) -> Executor:
 
 
 class _Sent(NamedTuple):
-    """What was sent of a plan, and which workers make its steps; None: all of them."""
+    """The sent payload of a plan, and the workers for its steps; None for all."""
 
     payload: "distributed.Future[Payload]"
     workers: list[str] | None
@@ -110,9 +110,9 @@ class ClusterExecutor(Executor):
         self._client = _connect(address)
         self._plans: WeakKeyDictionary[Shared, _Sent] = WeakKeyDictionary()
         self._lock = Lock()
-        # What a worker did not reach that was asked before, or came later: X is sent to all.
+        # Plans whose X is sent to all workers, because one of them cannot read its file.
         self._sent_whole: WeakSet[Shared] = WeakSet()
-        # dask forgets a step that nobody holds.
+        # dask drops a step without references.
         self._under_way: dict[Future[Any], distributed.Future[Any]] = {}
         self._threads, self._counted = self._count_threads(), time.monotonic()
         if not self._threads:
@@ -126,7 +126,7 @@ class ClusterExecutor(Executor):
     def at_once(self) -> int:
         """Steps that keep the cluster busy: one for each thread of its workers."""
         if time.monotonic() - self._counted > COUNT_WORKERS_EVERY:
-            with suppress(Exception):  # whatever it is, the steps will tell
+            with suppress(Exception):  # the steps will report the error
                 self._threads = self._count_threads()
             self._counted = time.monotonic()
         return max(self._threads, 1)
@@ -137,7 +137,7 @@ class ClusterExecutor(Executor):
         return self._client.status == "running"
 
     def rooms(self, dataset: Dataset) -> list[Room]:
-        """What each worker may take, and whether it maps X.
+        """Memory of each worker, and whether it maps X.
 
         Raises
         ------
@@ -169,10 +169,10 @@ class ClusterExecutor(Executor):
         return step
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster; steps under way are given up."""
+        """Disconnect from the cluster; steps in progress are cancelled."""
         for step in list(self._under_way):
             step.cancel()
-        with suppress(Exception):  # a lost scheduler cannot be said goodbye to
+        with suppress(Exception):  # the scheduler may be lost
             self._client.close(timeout=PATIENCE)
 
     def _count_threads(self) -> int:
@@ -233,18 +233,18 @@ class ClusterExecutor(Executor):
             return self._plans[plan]
 
     def _scatter(self, plan: Shared, workers: list[str] | None) -> "distributed.Future[Payload]":
-        """The plan on these workers (None: all) by one name, with X where one does not map it."""
+        """Send the plan to these workers (None: all), with X to those that cannot map it."""
         where = None if plan in self._sent_whole else where_X_lies(plan)
         mapping, key = self._reaching(where), f"plan-{uuid4().hex}"
         sent: distributed.Future[Payload] | None = None
         if mapping:
-            asked = self._client.nthreads() if workers is None else workers
-            others = [address for address in asked if address not in mapping]
-            with suppress(Exception):  # a worker has left; the others have it
+            addresses = self._client.nthreads() if workers is None else workers
+            others = [address for address in addresses if address not in mapping]
+            with suppress(Exception):  # a worker has left; the others have the plan
                 if others:
                     whole = {key: Payload(plan)}
                     sent = self._client.scatter(whole, workers=others, broadcast=True)[key]
-            for address in set(mapping).intersection(asked):
+            for address in set(mapping).intersection(addresses):
                 with suppress(Exception):
                     sent = self._client.scatter({key: Payload(plan, where)}, workers=[address])[key]
         if sent is None:  # from worker to worker
@@ -252,10 +252,10 @@ class ClusterExecutor(Executor):
         return sent
 
     def _large_enough(self, plan: Shared) -> list[str] | None:
-        """The workers that can hold a run; None where all can, or nobody knows what it takes."""
+        """The workers with enough memory for a run; None if all have, or if unknown."""
         if not isinstance(plan, Plan):
             return None
-        # What was held out is not in the plan's data any more.
+        # The plan's data do not include held-out observations.
         dataset, spec = plan.problem.dataset, replace(plan.spec, holdout=0.0)
         rooms = self._rooms(dataset)
         enough = [address for address, room in rooms.items() if fits(room, dataset, spec)]
@@ -270,7 +270,7 @@ class ClusterExecutor(Executor):
         }
 
     def _reaching(self, where: Mapped | None) -> list[str]:
-        """The workers that map this file."""
+        """The workers that can map this file."""
         if where is None:
             return []
         found = self._client.run(reaches, where, on_error="ignore")
@@ -306,13 +306,12 @@ class ClusterExecutor(Executor):
 
 
 class Executors:
-    """The executors that runs share: this process's threads, and each cluster asked for.
+    """The executors that runs share: threads of this process, and clusters in use.
 
     Parameters
     ----------
     workers : number of threads.
-    allowed : the schedulers that may be connected to; None for any, where only the operator
-        can name one.
+    allowed : the schedulers that may be used; None for any, if only the operator can name one.
     """
 
     def __init__(
@@ -326,15 +325,15 @@ class Executors:
     def get(
         self, scheduler: str = "", weight: float = 1.0, owner: Hashable | None = None
     ) -> Executor:
-        """The executor of this scheduler, opened if need be, or the threads for "".
+        """The executor of this scheduler, opened on demand, or the threads for "".
 
-        ``weight`` : how many turns one run has on the threads for one of a run of weight 1.
-        ``owner`` : whose run it is; all owners have the same time on the threads.
+        ``weight`` : steps on the threads for each step of a run of weight 1. ``owner`` : of the
+        run; all owners have equal time on the threads.
 
         Raises
         ------
         SchedulerError
-            When the scheduler cannot be reached, or is none of those allowed.
+            When the scheduler cannot be reached or is not allowed.
         """
         if not scheduler:
             return self._threads.executor(weight, owner or self)
@@ -353,7 +352,7 @@ class Executors:
             return found
 
     def rooms(self, scheduler: str, dataset: Dataset) -> list[Room]:
-        """What the workers of a scheduler may take; none where this machine does the work.
+        """Memory of the workers of a scheduler; empty for this machine.
 
         Raises
         ------
@@ -364,7 +363,7 @@ class Executors:
         return executor.rooms(dataset) if isinstance(executor, ClusterExecutor) else []
 
     def close(self) -> None:
-        """Shut all of them down."""
+        """Shut down all executors."""
         with self._lock:
             self._threads.shutdown()
             for cluster in self._clusters.values():
@@ -374,27 +373,27 @@ class Executors:
 def _connect(address: str) -> "distributed.Client":
     try:
         Client, connect, config = distributed.Client, comm.connect, dask.config
-        # Certificates are where dask's own configuration says.
+        # Certificates come from dask's configuration.
         security = distributed.Security()
     except ImportError:
         raise SchedulerError(
             "Running on a cluster needs dask, which is not installed; install it with "
             "“pip install -r requirements-cluster.txt”, or run on this machine."
         ) from None
-    # A checkpoint of many large factors is no mistake.
+    # Large checkpoints are intended.
     config.set({"distributed.admin.large-graph-warning-threshold": "10 GB"})
-    # A lost scheduler is told to the user in our own words, without a traceback.
+    # A lost scheduler is reported without a traceback.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
-        # In a thread of its own: the caller may live in an event loop. A client that finds no
-        # scheduler would hold up the program when it is taken apart, so this asks first.
+        # In a separate thread, because the caller may run in an event loop. A client without a
+        # scheduler would delay the exit of the program, so this checks first.
         with ThreadPoolExecutor(1) as thread:
             trying = _shake_hands(connect, address, security.get_connection_args("client"))
             thread.submit(asyncio.run, trying).result()
         return Client(
             address, timeout=PATIENCE, set_as_default=False, name="bnmf", security=security
         )
-    except Exception as error:  # whatever listens there may answer anything
+    except Exception as error:  # another server may answer anything
         raise SchedulerError(
             f"No scheduler answered at {address!r} within {PATIENCE:g} seconds; check the address "
             "(such as tcp://192.168.0.5:8786), that it runs, and, of a tls:// one, dask's "

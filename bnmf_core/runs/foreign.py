@@ -1,4 +1,4 @@
-"""Factorizations that other programs made, kept as runs that every page analyses."""
+"""Store factorizations of other programs as runs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ LABEL = registry.label_of(ALGORITHM)
 def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
     """Factorizations of one rank with their errors and log joint densities under the usual model.
 
-    Draws keep their chains, of which there is a trace; every other factorization is a chain of its
-    own.
+    Draws have their chains and a trace; every other factorization is a separate chain.
 
     Raises
     ------
     RunError
         When a density cannot be computed, or the rank does not fit the data.
     """
-    A, W = np.stack([one.A for one in found]), np.stack([one.W for one in found])
+    A = np.stack([item.A for item in found])
+    W = np.stack([item.W for item in found])
     M, R = len(found), A.shape[2]
     chosen = registry.model(USUAL_MODEL)
     open_settings: object = settings.build(chosen.Settings, {}, chosen.label)
@@ -47,9 +47,9 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
             f"{found[int(np.argmin(np.isfinite(log_joint)))].name!r}."
         )
     numbers = np.arange(M)
-    drawn = all(one.chain is not None for one in found)
-    chain = np.array([one.chain for one in found]) if drawn else numbers
-    draw = np.array([one.draw for one in found]) if drawn else np.zeros(M, dtype=np.int64)
+    drawn = all(item.chain is not None for item in found)
+    chain = np.array([item.chain for item in found]) if drawn else numbers
+    draw = np.array([item.draw for item in found]) if drawn else np.zeros(M, dtype=np.int64)
     error = problem.loss.measured(dataset, f)
     trace = {
         "chain": chain,
@@ -70,7 +70,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
         "error": error,
         "seconds": np.zeros(M),
     }
-    notes = list(dict.fromkeys(one.note for one in found if one.note))
+    notes = list(dict.fromkeys(item.note for item in found if item.note))
     spec = RunSpec(ALGORITHM, R, USUAL_MODEL, M)
     return Particles.from_arrays(
         arrays,
@@ -92,7 +92,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
 
 
 def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str = "") -> list[str]:
-    """Keep factorizations as complete runs, see :func:`as_runs`, and return their ids.
+    """Store factorizations as complete runs, see :func:`as_runs`, and return their ids.
 
     Raises
     ------
@@ -107,10 +107,10 @@ def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str
 def as_runs(
     dataset: Dataset, found: Sequence[Foreign], name: str = ""
 ) -> list[tuple[Particles, str]]:
-    """The runs that factorizations make, and their names.
+    """Group factorizations into runs with names.
 
-    There is one for each number of components, and for draws one for each file. ``name`` : what
-    the runs are called; "" to name them after their sources.
+    There is one run for each number of components, and for draws one for each file. ``name`` : of
+    the runs; "" to name them after their sources.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def as_runs(
         When they do not fit the data.
     """
     groups: dict[tuple[int, str], list[Foreign]] = defaultdict(list)
-    for one in found:
-        file = "" if one.chain is None else f"{one.source} {one.name}"
-        groups[one.A.shape[1], file].append(one)
+    for item in found:
+        file = "" if item.chain is None else f"{item.source} {item.name}"
+        groups[item.A.shape[1], file].append(item)
     return [
         (foreign_particles(dataset, groups[key]), name or _named(groups[key]))
         for key in sorted(groups)
@@ -128,7 +128,7 @@ def as_runs(
 
 
 def keep(store: RunStore, dataset_id: str, particles: Particles, name: str) -> str:
-    """Keep a run that was made elsewhere as a complete one, and return its id."""
+    """Store particles as a complete run and return its id."""
     claim = store.life.enter(dataset_id, particles.spec, name)
     store.life.begin(claim)
     folders.write_particles(store.run_folder(claim.run_id), particles, final=True)
@@ -139,5 +139,5 @@ def keep(store: RunStore, dataset_id: str, particles: Particles, name: str) -> s
 
 def _named(found: Sequence[Foreign]) -> str:
     """The sources of a run, the first of many."""
-    first, *others = dict.fromkeys(one.source for one in found)
+    first, *others = dict.fromkeys(item.source for item in found)
     return f"{first} and {len(others)} more" if others else first

@@ -1,4 +1,4 @@
-"""A run as a job of the scheduler: driven, reported, ended, whatever happens to it."""
+"""A run as a job of the scheduler: it reports progress and always ends with a status."""
 
 import logging
 import sqlite3
@@ -33,14 +33,14 @@ class RunJob:
 
     Parameters
     ----------
-    store : where the run is entered and its results are written. claim : of the run.
-    executors, address, owner : where its steps are made, and for whom.
-    ended : called with this job when it is over.
+    store : with the entry and the results of the run. claim : of the run.
+    executors, address, owner : for its steps.
+    ended : called with this job at its end.
 
     Attributes
     ----------
-    cancel : set when it has to stop. closing : whether that is because the program stops.
-    end : how it has ended (status and message) while the store could not be told yet.
+    cancel : set to stop the run. closing : whether the program stops.
+    end : final status and message that could not be written to the store yet.
     """
 
     lane = "run"
@@ -63,11 +63,11 @@ class RunJob:
 
     @property
     def key(self) -> str:
-        """That of the claim."""
+        """The token of the claim."""
         return self.claim.token
 
     def make(self, report: Report, stopped: Stopped) -> None:
-        """Make the run; how far it is and how it ends is written in the store."""
+        """Make the run; write progress and status to the store."""
         try:
             if self._store.life.begin(self.claim):
                 events.tell("begun", run=self.claim.run_id)
@@ -79,7 +79,7 @@ class RunJob:
             self._ended(self)
 
     def beat(self) -> bool:
-        """Renew the claim and hear what others wish; whether that was the last time."""
+        """Renew the claim and check for cancellation; return whether this was the last time."""
         if self.end is not None:
             self._store.life.end(self.claim, *self.end)
             self.end = None
@@ -118,7 +118,7 @@ class RunJob:
             with suppress(OSError):  # the reason may be that the disk is full
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / "error.txt").write_text(traceback.format_exc())
-        # Write how a run has ended; where that cannot be written now, the beat goes on trying.
+        # Write the final status; if that fails, ``beat`` tries again.
         events.tell("ended", run=self.claim.run_id, status=status)
         try:
             self._store.life.end(self.claim, status, message)
@@ -156,11 +156,11 @@ class RunJob:
                     remaining=progress.remaining,
                     busy=progress.busy,
                 )
-                if not ours:  # somebody else has taken the run over
+                if not ours:  # another process has claimed the run
                     self._lost = True
                     self.cancel.set()
 
-        # What a launch begins with is what its findings begin with.
+        # The first run of a launch has priority, because first findings depend on it.
         weight = FIRST if claim.run_id == record.launch else 1.0
         executor = self._executors.get(self._address, weight, self._owner)
         with steps_of(plan, executor, self.cancel, folder) as steps:
@@ -170,7 +170,7 @@ class RunJob:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
             final = outcome.whole and not broken
             folders.write_particles(folder, particles, final)
-            # The last report may have been too soon after the one before to be kept.
+            # The last report may have been skipped by the rate limit.
             whole = {"fraction": 1.0} if final else {}
             whole |= {"seconds": outcome.seconds, "busy": record.busy + outcome.busy}
             self._store.life.report(claim, done=particles.M, **whole)

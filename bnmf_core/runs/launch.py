@@ -1,7 +1,6 @@
-"""One launch: the runs that data of a size deserve, what they are in words, and what they cost.
+"""Recommended runs for a dataset, their description in words and their cost.
 
-The one place of the recommended specs: the page Analyse, the examples and ``bnmf analyse`` start
-from it.
+The page Analyse, the examples and ``bnmf analyse`` share these specs.
 """
 
 from collections import Counter
@@ -42,27 +41,26 @@ from bnmf_core.runs.planning import check
 from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store.records import RunRecord
 
-# Factorizations of each explorer, fewer where they take too long.
+# Numbers of factorizations of each explorer, reduced if they take too long.
 COUNTS = (60, 40, 20, 10)
-# The same where X is in blocks, the part of a plan's factorizations, and seconds they may take.
+# The same for X in blocks, the divisor of a plan's number, and the time limit in seconds.
 COUNTS_ON_BLOCKS, FEWER_ON_BLOCKS, PATIENCE_ON_BLOCKS = (20, 10, 5), 3, 1800.0
-# Draws of each chain, and fewer where the numbers of all are more than these.
+# Draws of each chain, their least number, and the largest number of stored values.
 DRAWS, FEWEST_DRAWS, NUMBERS = 100, 50, 2**26
-# Seconds, as far as multiply-adds tell, that the explorers may take, and that the chains may.
+# Time limit in seconds for explorers and for chains, estimated from multiply-adds.
 PATIENCE = 300.0
-# R̂ compares chains, so there are several.
+# R̂ needs several chains.
 CHAINS = 4
 SETTINGS: Mapping[str, Mapping[str, Value]] = MappingProxyType(
     {"gibbs": {"chains": CHAINS}, "hmc": {"chains": CHAINS}}
 )
-# Sweeps of the longest adaptive warm-up, between these; the draws may take as many again.
+# Limits of the longest adaptive warm-up in sweeps; draws may take as many again.
 SHORTEST, LONGEST = 1_024, 200_000
-# Findings begin with distances, modes and the paths between them, which take up to as long as the
-# runs again.
+# Time for distances, modes and paths relative to the time of the runs.
 COMPARING = 1.0
-# A machine is called busy where that makes a launch so many times as long.
+# Slowdown from which a machine is reported as busy.
 BUSY = 1.5
-# What factorizations of an explorer are called, if not by its name.
+# Nouns for the factorizations of explorers.
 CALLED = {
     "random_restarts": "random restart{s}",
     "box_restarts": "box restart{s}",
@@ -72,7 +70,7 @@ CALLED = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of factorization: the model, and what is recommended to run."""
+    """A kind of factorization: its model and recommended algorithms."""
 
     label: str
     model: str
@@ -93,9 +91,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Plan:
-    """What a launch is for: how many factorizations of each explorer at most, and which chains.
+    """A plan of a launch: the largest number of factorizations of each explorer, and the chains.
 
-    samplers : keys beside the chain of the kind.
+    samplers : keys of further samplers.
     """
 
     label: str
@@ -122,7 +120,7 @@ PLANS: Mapping[str, Plan] = MappingProxyType(
 class Preset:
     """The runs recommended for a dataset.
 
-    specs : what to run side by side. left_out : sentences that say what is not done, and why.
+    specs : of the runs. left_out : sentences on what is left out, and why.
     """
 
     specs: tuple[RunSpec, ...]
@@ -131,10 +129,10 @@ class Preset:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a launch takes on an idle machine, each from and to, in seconds.
+    """Expected duration of a launch on an idle machine, as ranges in seconds.
 
-    findings : until the first ones are there. weighing : the modes, after that; None where that is
-    not done. shared : whether other programs keep this machine busy, so that it may take longer.
+    findings : until the first findings. weighing : of the modes, after that; None if not done.
+    shared : whether other programs keep this machine busy.
     """
 
     findings: tuple[float, float]
@@ -142,16 +140,16 @@ class Cost:
     shared: bool = False
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The cost in a sentence or two."""
-        said = [
+        parts = [
             f"First findings in {spoken(*self.findings)}.",
             "The modes are not weighed."
             if self.weighing is None
             else f"Weighing the modes then takes {spoken(*self.weighing)}.",
             "The machine is busy." * self.shared,
         ]
-        return " ".join(said).rstrip()
+        return " ".join(parts).rstrip()
 
 
 def preset(
@@ -166,17 +164,16 @@ def preset(
 ) -> Preset:
     """The runs recommended for a dataset and a number of components.
 
-    Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
-    fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
-    that add up, or "tiles" of a binary matrix, by box restarts and box Gibbs. ``plan``: one
-    of ``PLANS``. ``model``: its key, such as the one that
-    :func:`~bnmf_core.analysis.proposal.proposal` finds; None: that of the kind. What cannot be run
-    with it has no part.
+    Restarts and Q-Transform run until they converge, ``restarts`` of each or by default 60, fewer
+    if these take too long; and four chains if time allows. ``kind`` : "parts", or "tiles" of a
+    binary matrix, by box restarts and box Gibbs. ``plan`` : a key of ``PLANS``. ``model`` : a key,
+    such as that of :func:`~bnmf_core.analysis.proposal.proposal`; None for that of the kind.
+    Algorithms that do not support the model are left out.
 
     Raises
     ------
     BNMFError
-        When the rank or the part held out does not fit the data.
+        When the rank or the holdout does not fit the data.
 
     Examples
     --------
@@ -246,7 +243,7 @@ def preset(
 
 
 def _able(key: str, dataset: Dataset) -> bool:
-    """Whether an algorithm can do with data of this size."""
+    """Whether an algorithm supports data of this size."""
     return dataset.whole is None or ALGORITHMS[key].on_blocks is not None
 
 
@@ -268,9 +265,9 @@ def chains_of(
 ) -> RunSpec:
     """The chains recommended for a dataset and a number of components.
 
-    Four chains that warm up until they are stationary, as long as that takes, within a budget of
-    time; see :mod:`bnmf_core.samplers.adaptive`. ``kind`` and ``model`` as of :func:`preset`. Under
-    a model that the kind's own sampler cannot serve, those of the first one that can.
+    Four chains warm up until they are stationary, within a time limit; see
+    :mod:`bnmf_core.samplers.adaptive`. ``kind`` and ``model`` as in :func:`preset`. If the kind's
+    sampler does not support the model, the first sampler that does is used.
     """
     runs, under = KINDS[kind], MODELS[model or KINDS[kind].model]
     able = [a.key for a in ALGORITHMS.values() if a.exact and a.works_with(under)]
@@ -291,10 +288,10 @@ def chains_of(
 
 
 def longer(spec: RunSpec, times: int = 10) -> RunSpec:
-    """The same chains, so many times as long.
+    """Chains that are ``times`` as long.
 
-    An adaptive warm-up may take so many times as long as before: with the same seed the chains
-    first go where they went, and then on. Else warm-up and thinning are so many times as long.
+    This multiplies the limit of an adaptive warm-up, so that with the same seed the chains repeat
+    their path and continue, else warm-up and thinning.
     """
     declared = declarations(ALGORITHMS[spec.algorithm].Settings)
     settings = dict(spec.settings)
@@ -311,10 +308,9 @@ def longer(spec: RunSpec, times: int = 10) -> RunSpec:
 def cost(
     dataset: Dataset, spec: RunSpec, estimates: Sequence[Estimate], slower: float | None = None
 ) -> Cost:
-    """What a launch of runs of these estimates takes, with what is computed of them.
+    """Expected duration of a launch with these estimates, including its analysis.
 
-    spec : of one of them. slower : so many times as long it may take as on an idle machine; None:
-    as the machine's load says.
+    spec : of one run. slower : slowdown compared with an idle machine; None to use its load.
     """
     slower = slowdown() if slower is None else slower
     low, high = together(estimates)
@@ -325,11 +321,10 @@ def cost(
     return Cost(findings, weighing, shared=slower > BUSY)
 
 
-def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[Estimate]) -> str:
-    """How many passes over X runs of these estimates make, how long, and what a pass reads.
-
-    "" where X is in memory.
-    """
+def passes_in_words(
+    dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[Estimate]
+) -> str:
+    """A sentence on the passes over X of runs with these estimates; "" if X is in memory."""
     if dataset.whole is None or not specs:
         return ""
     makers: dict[int, list[str]] = {}
@@ -338,11 +333,11 @@ def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[
         if label not in (known := makers.setdefault(one.passes, [])):
             known.append(label)
     each = [f"about {count:,} passes of {listed(of)}" for count, of in sorted(makers.items())]
-    said = f"Each run makes about {min(makers):,} passes" if len(makers) == 1 else listed(each)
+    text = f"Each run makes about {min(makers):,} passes" if len(makers) == 1 else listed(each)
     hard = min(makers) == TYPICAL_PASSES
     longest = f", or up to {MOST_PASSES} where data hardly determine components;" * hard
     return (
-        f"{said[:1].upper()}{said[1:]}{' go' * (len(makers) > 1)} over all "
+        f"{text[:1].upper()}{text[1:]}{' go' * (len(makers) > 1)} over all "
         f"{dataset.whole.N:,} observations{longest or ';'} each pass reads "
         f"{sized(bytes_of_a_pass(dataset.whole))}, and all runs take "
         f"{spoken(*together(estimates))} on an idle machine."
@@ -350,7 +345,7 @@ def passes_said(dataset: Dataset, specs: Sequence[RunSpec], estimates: Sequence[
 
 
 def in_words(spec: RunSpec) -> str:
-    """What a run is, as "60 random restarts run until they converge".
+    """Describe a run, such as "60 random restarts run until they converge".
 
     Examples
     --------
@@ -388,7 +383,7 @@ def _what(spec: RunSpec) -> str:
 def _chains(algorithm: AnyAlgorithm, particles: int, chains: int) -> str:
     chains, label, made = min(chains, particles), algorithm.label, algorithm.members
     if chains == 1:
-        # Letters said one by one: an HMC chain.
+        # The article follows the pronunciation: an HMC chain.
         vowels = "AEFHILMNORSX" if label[:2].isupper() else "AEIO"
         article = "an" if label.startswith(tuple(vowels)) else "a"
         return f"{article} {label} chain of {particles:,} {made}"
@@ -397,20 +392,20 @@ def _chains(algorithm: AnyAlgorithm, particles: int, chains: int) -> str:
     return f"{chains} {label} chains{of_each}"
 
 
-def told(specs: Sequence[RunSpec]) -> str:
-    """What runs are, in one sentence; what is the same but for the seed is said once."""
+def runs_in_words(specs: Sequence[RunSpec]) -> str:
+    """Describe runs in one sentence; runs that differ only in the seed are counted."""
     counts = Counter(in_words(spec) for spec in specs)
-    said = listed(f"{count} × {one}" if count > 1 else one for one, count in counts.items())
-    return f"{said[:1].upper()}{said[1:]}."
+    text = listed(f"{count} × {one}" if count > 1 else one for one, count in counts.items())
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def run_label(run: RunRecord) -> str:
-    """How a run is called: its own name, or its algorithm's."""
+    """Name of a run, or of its algorithm."""
     return run.name or label_of(run.spec.algorithm)
 
 
 def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
-    """Runs by id, with the seed and then the time where several would be called the same."""
+    """Names of runs by id, with the seed and then the time to make them distinct."""
     runs = list(runs)
     seeded = {run.id: f"{run_label(run)}, seed {run.spec.seed}" for run in runs}
     begun = {run.id: f"{seeded[run.id]}, {moment(run.created)}" for run in runs}
@@ -420,10 +415,10 @@ def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
 def group_names(
     runs: Iterable[RunRecord], groups: Mapping[str, Sequence[str]], *, counted: bool = True
 ) -> dict[str, str]:
-    """Groups of runs, first run's id → all ids, by that id: what all of them are called.
+    """Names of groups of runs by the id of the first run; ``groups`` : first id → all ids.
 
-    counted : whether it is said how many they are. Of groups that would be called the same, it is
-    told by the names of their first runs, see :func:`run_names`.
+    counted : whether names have the number of runs. Equal names are replaced by those of the first
+    runs, see :func:`run_names`.
     """
     runs = list(runs)
     labels = {run.id: run_label(run) for run in runs if run.id in groups}

@@ -1,4 +1,4 @@
-"""How much memory a run needs and how much there is: a run that cannot fit does not start."""
+"""Memory that a run needs and that is available; a run that cannot fit does not start."""
 
 import os
 from collections.abc import Sequence
@@ -21,28 +21,28 @@ from bnmf_core.runs.on_blocks import bytes_at_work, bytes_of_weights
 MEMORY_INFO = Path("/proc/meminfo")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
-# Limit, use, and the part of the use that is given back on demand: version 2, then 1.
+# Files of the limit and the use, and key of reclaimable use: cgroup version 2, then 1.
 GROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 
 
-# Of the factorizations of a block, A and W once.
+# Largest size of A and W of the factorizations in a block.
 BLOCK_BYTES = 64_000_000
-# How often a factorization is held by what works on it: its state before and after a step, what is
-# made of it there, and its products with X (measured: 7 to 10).
+# Copies of a factorization during a step: states before and after, intermediate results, and
+# products with X (measured: 7 to 10).
 COPIES = 9
 
 
-# What a worker of a cluster takes with this program loaded (measured: 210 to 230 MB).
+# Memory of a cluster worker with this program loaded (measured: 210 to 230 MB).
 WORKER_ITSELF = 250_000_000
 
 
 class Room(NamedTuple):
-    """A worker of a cluster: bytes that it may take, None where it has no limit.
+    """A worker of a cluster: its memory limit in bytes, None without one.
 
-    threads : steps that it makes at one time. maps : whether it maps X, so that it holds none.
+    threads : steps that it makes at one time. maps : whether it memory-maps X.
     """
 
     memory: int | None
@@ -51,38 +51,40 @@ class Room(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """Bytes. kept : the finished particles. held : the data that are in memory already.
+    """Bytes. particles : of the finished particles. held : of data that are in memory already.
 
-    added : what the run takes beside ``held`` at its peak.
+    added : peak use of the run in addition to ``held``.
     """
 
-    kept: int
+    particles: int
     held: int
     added: int
 
 
 def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
-    """What a run needs; a memory-mapped X needs none but a block at a time."""
+    """Memory that a run needs; a memory-mapped X needs only one block at a time."""
     seen = _seen(dataset, spec)
-    kept = 8 * spec.particles * spec.rank * (dataset.D + seen)
+    particles = 8 * spec.particles * spec.rank * (dataset.D + seen)
     on_disk = isinstance(dataset.X, np.memmap)
     held = 0 if on_disk else 8 * dataset.stored_entries
-    # Particles are held twice while they are put together.
-    added = 2 * kept + _seen_alone(dataset, spec, seen) + _at_work(dataset, spec, worker_count())
-    return Needed(kept, held + sum(_masks(dataset)), added + _made_of_data(dataset, seen))
+    # Particles are held twice during assembly.
+    added = (
+        2 * particles + _seen_alone(dataset, spec, seen) + _at_work(dataset, spec, worker_count())
+    )
+    return Needed(particles, held + sum(_masks(dataset)), added + _made_of_data(dataset, seen))
 
 
 def needed_here(dataset: Dataset, spec: RunSpec) -> int:
     """Bytes that a run takes on this machine when workers of a cluster make its steps."""
     needed, seen = memory_needed(dataset, spec), _seen(dataset, spec)
-    return 2 * needed.kept + _seen_alone(dataset, spec, seen)
+    return 2 * needed.particles + _seen_alone(dataset, spec, seen)
 
 
 def needed_by(room: Room, dataset: Dataset, spec: RunSpec) -> int:
-    """Bytes that a worker takes for a run, itself included; X, too, where it cannot map it."""
+    """Bytes that a worker needs for a run, including itself, and X if it cannot map it."""
     seen = _seen(dataset, spec)
     data = sum(_masks(dataset)) * seen // dataset.N
-    if not room.maps or spec.holdout:  # what is left out is not left out in the file
+    if not room.maps or spec.holdout:  # the file includes held-out observations
         data += 8 * dataset.stored_entries * seen // dataset.N
     work = _at_work(dataset, spec, room.threads) + _made_of_data(dataset, seen)
     return WORKER_ITSELF + data + work
@@ -98,36 +100,36 @@ def _seen(dataset: Dataset, spec: RunSpec) -> int:
 
 
 def _masks(dataset: Dataset) -> tuple[int, int]:
-    """Bytes that say which entries are missing, and of what was hidden of them."""
+    """Bytes of the mask, and of hidden entries."""
     if not dataset.missing:
         return 0, 0
     return dataset.D * dataset.N, 0 if dataset.hidden is None else 8 * dataset.missing
 
 
 def _seen_alone(dataset: Dataset, spec: RunSpec, seen: int) -> int:
-    """The observations that a run sees, where some are held out: they are copied."""
+    """Bytes of the copied training observations; 0 without held-out ones."""
     if not spec.holdout:
         return 0
     return (8 * dataset.stored_entries + sum(_masks(dataset))) * seen // dataset.N
 
 
 def _made_of_data(dataset: Dataset, seen: int) -> int:
-    """What is made of X while steps are made."""
-    # A second time, by rows; or a block of the residual.
+    """Bytes of arrays derived from X during steps."""
+    # A copy by rows, or a block of the residual.
     sparse, dense = 8 * dataset.stored_entries, 8 * min(BLOCK_ENTRIES, dataset.D * dataset.N)
     made = sparse if dataset.is_sparse else dense
-    # Where X was seen, in numbers; a completed X and, while it is made, its low-rank product.
+    # A numeric mask, a completed X and, during completion, its low-rank product.
     return made + (3 * 8 * dataset.D * seen if dataset.missing else 0)
 
 
 def largest_block(dataset: Dataset, rank: int) -> int:
-    """How many factorizations may be solved side by side: of large data, few."""
+    """Largest number of factorizations that are solved together."""
     return max(1, BLOCK_BYTES // (8 * rank * (dataset.D + dataset.N)))
 
 
 def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
-    """Bytes of the factorizations that are being worked on at one time."""
-    if spec.algorithm not in ALGORITHMS:  # which is told elsewhere
+    """Bytes of the factorizations in progress at one time."""
+    if spec.algorithm not in ALGORITHMS:  # reported elsewhere
         return 0
     chosen = _side_by_side(spec)
     if dataset.whole is not None:
@@ -140,7 +142,7 @@ def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
 
 
 def _side_by_side(spec: RunSpec) -> dict[str, int]:
-    """How many factorizations are solved together, or chains walk, where the settings say it."""
+    """Settings for the number of factorizations solved together, or of chains."""
     usual = values_of(ALGORITHMS[spec.algorithm].Settings())
     return {
         name: int(spec.settings.get(name, usual[name]) or 1)
@@ -150,9 +152,9 @@ def _side_by_side(spec: RunSpec) -> dict[str, int]:
 
 
 def disk_needed(dataset: Dataset, spec: RunSpec) -> int:
-    """Bytes that a run takes on the disk: what is kept, and what goes when it ends."""
+    """Bytes of a run on the disk: particles and temporary weights."""
     chains = min(_side_by_side(spec).get("chains", 0), spec.particles)
-    return memory_needed(dataset, spec).kept + bytes_of_weights(dataset, spec.rank, chains)
+    return memory_needed(dataset, spec).particles + bytes_of_weights(dataset, spec.rank, chains)
 
 
 def _loss(spec: RunSpec) -> Loss:
@@ -164,20 +166,20 @@ def _loss(spec: RunSpec) -> Loss:
 def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> None:
     """Refuse a run that will not fit into the memory that is free now.
 
-    rooms : the workers of a cluster, where these make the steps. Then this machine has to hold
-    what is kept alone, and one of the workers has to be large enough for the work.
+    rooms : workers of a cluster that make the steps. Then this machine must hold only the
+    particles, and at least one worker must be large enough for the work.
 
     Raises
     ------
     RunError
-        With both sizes and what to lower.
+        The message has both sizes and advice.
     """
     lower = f"lower the number of factorizations ({spec.particles:,}) or the rank ({spec.rank})"
     available = available_memory()
-    here = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
-    if available is not None and here > available:
+    local = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
+    if available is not None and local > available:
         raise RunError(
-            f"This run needs about {sized(here)} of memory and {sized(available)} are available; "
+            f"This run needs about {sized(local)} of memory and {sized(available)} are available; "
             f"{lower}."
         )
     if rooms and not any(fits(room, dataset, spec) for room in rooms):
@@ -190,10 +192,7 @@ def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) ->
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be taken: the system's, or the container's if that is less.
-
-    None where the system does not tell.
-    """
+    """Available bytes of the system, or of the container if less; None if unknown."""
     known = [_of_system(), *(_of_group(folder) for folder in _group_folders())]
     return min((value for value in known if value is not None), default=None)
 
@@ -205,14 +204,14 @@ def _of_system() -> int | None:
                 return 1024 * int(line.split()[1])
     except (OSError, ValueError):
         pass
-    try:  # not Linux: all there is stands in for what is free
+    try:  # not Linux: use the total memory
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return None
 
 
 def _group_folders() -> list[Path]:
-    """The memory groups of this process that can be seen, up to the outermost."""
+    """Visible memory cgroups of this process, up to the outermost."""
     try:
         lines = OWN_GROUPS.read_text().splitlines()
     except OSError:

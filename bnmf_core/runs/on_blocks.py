@@ -1,4 +1,4 @@
-"""What a run over blocks of X takes: passes, what each reads, and what is held meanwhile."""
+"""Cost of a run over blocks of X: passes, bytes read and memory."""
 
 import math
 from pathlib import Path
@@ -20,17 +20,17 @@ from bnmf_core.passes.executor import AHEAD
 from bnmf_core.passes.faces import MOST_COMPONENTS
 from bnmf_core.samplers.gibbs import work_per_sweep
 
-# Bytes that a second reads from the disk, and seconds that a pass and a block take beside their
-# numbers (measured: a pass is saved).
+# Bytes per second from the disk, and overhead of a pass and of a block in seconds (measured).
 READING, PER_PASS, PER_BLOCK = 5e8, 0.03, 2e-3
-# How often a solve on the sample holds a factorization, a pass a block of X, and its weights.
+# Copies of a factorization during a solve on the sample, and of a block of X and its weights in a
+# pass.
 COPIES, COPIES_OF_X, COPIES_OF_W = 9, 4, 3
 
 
 def passes(algorithm: AnyAlgorithm, settings: Any, problem: Problem, particles: int) -> int:
-    """Passes over X that a run is expected to make: of a sampler its sweeps, else the typical ones.
+    """Expected number of passes over X: the sweeps of a sampler, else a typical number.
 
-    ``algorithm`` : as it is over blocks.
+    ``algorithm`` : its version for blocks.
     """
     if algorithm.family == "explorer":
         return descent.TYPICAL_PASSES
@@ -46,28 +46,28 @@ def sweep_work(problem: Problem) -> float:
 
 
 def bytes_of_a_pass(whole: AllObservations) -> int:
-    """What one pass reads: the size on the disk, or in memory where that is less or X is in none.
+    """Bytes that one pass reads: the size on the disk, or in memory if that is less.
 
-    A file may hold more than X, as H5AD does.
+    A file such as H5AD may hold more than X.
     """
     source = whole.blocks.source
     held = int(source.bytes_each * source.N)
-    # A store that is gone takes nothing; that it is gone is told where it is read.
+    # A missing store counts as its size in memory; reading reports it.
     return min(size_on_disk(Path(whole.path)) or held, held) if whole.path else held
 
 
 def seconds_of_reading(whole: AllObservations, count: int) -> float:
-    """What so many passes take beside their numbers."""
+    """Time of so many passes without computation."""
     return count * (bytes_of_a_pass(whole) / READING + PER_PASS + PER_BLOCK * whole.count)
 
 
 def bytes_at_work(
     dataset: Dataset, rank: int, loss: Loss, at_once: int, sampler: bool, threads: int
 ) -> int:
-    """Bytes that a run holds beside the sample and the finished particles.
+    """Memory of a run in addition to the sample and the finished particles.
 
-    ``at_once`` : particles, or chains of a ``sampler``, that a pass serves. ``threads`` : blocks
-    that are worked on at one time; the sums of a few more wait.
+    ``at_once`` : particles, or chains of a ``sampler``, in one pass. ``threads`` : blocks in
+    progress; the sums of a few more wait.
     """
     whole = dataset.whole
     assert whole is not None
@@ -81,8 +81,8 @@ def bytes_at_work(
     made = threads * (COPIES_OF_X * X + COPIES_OF_W * weights) + (waiting + 1) * found
     if sampler:  # weights before a sweep go with each task, those after it come back
         return 4 * bases + made + 2 * waiting * weights
-    kept = int(np.clip(descent.MEMORY_BYTES // max(2 * bases, 1), 2, descent.MEMORY))
-    state = (2 + 2 * kept) * bases + 8 * at_once * rank * S
+    pairs = int(np.clip(descent.MEMORY_BYTES // max(2 * bases, 1), 2, descent.MEMORY))
+    state = (2 + 2 * pairs) * bases + 8 * at_once * rank * S
     solved = min(at_once, descent.TOGETHER * threads)
     return 2 * state + max(made, COPIES * 8 * solved * rank * (D + S))
 

@@ -1,10 +1,10 @@
-"""What travels to a cluster's workers, and how it is unpacked there.
+"""Data sent to cluster workers, and their unpacking.
 
-Arrays that come out of a message begin at any byte. NumPy would copy such an X before every
-product and add it up in another order, so all arrays are put on their proper boundary on arrival:
-once for the plan, for the checkpoint at every step, and for what a step brings back.
+Arrays in a message may be unaligned. NumPy would copy such an X before every product and add it up
+in another order, so all arrays are aligned on arrival: of the plan, of the checkpoint at every
+step, and of the result of a step.
 
-An X of the store is not sent to a worker that reaches its file: the worker maps it.
+A worker that can read the file of a stored X memory-maps it instead of receiving it.
 """
 
 import dataclasses
@@ -26,18 +26,18 @@ from bnmf_core.store.mapped import Mapped
 Made = TypeVar("Made")
 
 
-# What many steps share, and so travels once.
+# Objects that many steps share and that are sent once.
 Shared: TypeAlias = Plan | Problem | Dataset | Sides
 
 
 class Unreachable(Exception):
-    """The worker does not reach the file of X that it was to map."""
+    """The worker cannot map the file of X."""
 
 
 class Payload:
-    """What steps share, pickled without a copy of X, memory-mapped or not.
+    """Shared data of steps, pickled without a copy of X.
 
-    where : the file of X, if whoever unpacks this is to map it instead of receiving it.
+    where : the file of X, if the receiver is to map it.
     """
 
     def __init__(self, shared: Shared, where: Mapped | None = None) -> None:
@@ -46,12 +46,12 @@ class Payload:
 
     @property
     def shared(self) -> Shared:
-        """What is in it.
+        """The shared object.
 
         Raises
         ------
         Unreachable
-            Where the file of X is not reached.
+            When the file of X cannot be mapped.
         """
         if self._shared is None:
             raise Unreachable
@@ -61,7 +61,7 @@ class Payload:
         shared = self.shared
         if self._where is not None:
             shared = _with_X(shared, np.empty((0, 0)))
-        # A memory map would be read into the pickle; a plain view of it is sent as it lies.
+        # A memory map would be copied into the pickle; a plain view is not.
         return {"shared": _with_arrays(shared, _plain), "where": self._where}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -70,13 +70,13 @@ class Payload:
         if self._where is not None:
             try:
                 shared = _with_X(shared, self._where.open())
-            except StoreError:  # told by the first step, as nobody hears of it here
+            except StoreError:  # raised by the first step instead
                 return
         self._shared = shared
 
 
 def reaches(where: Mapped) -> bool:
-    """Whether this process can map this file, and it is the one that is meant."""
+    """Whether this process can map this file and it is the expected one."""
     try:
         where.open()
     except StoreError:
@@ -85,19 +85,19 @@ def reaches(where: Mapped) -> bool:
 
 
 def where_X_lies(shared: Shared) -> Mapped | None:
-    """The file of the X of these, if it is one of a store."""
+    """The file of X, if it is in a store."""
     dataset = _dataset_of(shared)
     return None if dataset is None else Mapped.of(dataset.X)
 
 
 def make_step(function: Callable[..., Made], payload: Payload, *rest: object) -> Made:
-    """``function(what is shared, *rest)``, on a worker."""
+    """``function(shared, *rest)`` on a worker."""
     with one_blas_thread():
         return function(payload.shared, *(own(value) for value in rest))
 
 
 def own(value: Any) -> Any:
-    """What came out of a message, its arrays on their boundaries and open to changes."""
+    """Make the arrays of a received object aligned and writeable."""
     return _with_arrays(value, lambda F: np.require(F, requirements=["ALIGNED", "WRITEABLE"]))
 
 
@@ -118,7 +118,7 @@ def _dataset_of(shared: Shared) -> Dataset | None:
 
 
 def _with_X(shared: Shared, X: np.ndarray) -> Shared:
-    """The same of another X."""
+    """Replace X."""
     dataset = _dataset_of(shared)
     assert dataset is not None
     dataset = replace(dataset, X=X)
@@ -128,7 +128,7 @@ def _with_X(shared: Shared, X: np.ndarray) -> Shared:
 
 
 def _with_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """The value with ``change`` applied to the arrays in it, all the way down."""
+    """Apply ``change`` to all nested arrays."""
     if isinstance(value, np.ndarray):
         return change(value)
     if is_sparse(value):
@@ -142,7 +142,7 @@ def _with_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
         return value
     before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     after = {name: _with_arrays(part, change) for name, part in before.items()}
-    # What was computed on demand stays behind: it may hold views of the arrays before.
+    # Drop cached properties, which may hold views of the old arrays.
     if all(after[name] is before[name] for name in before) and len(vars(value)) == len(before):
         return value
     return replace(value, **after)

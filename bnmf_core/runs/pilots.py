@@ -1,4 +1,4 @@
-"""Short tries of runs, made before they start, so that what is promised has been measured."""
+"""Pilot runs: short measurements that predict the duration of runs."""
 
 import json
 import threading
@@ -21,20 +21,19 @@ from bnmf_core.store.checkpoint import Checkpoint
 from bnmf_core.store.run_store import RunStore
 
 NAME = "pilots.json"
-# Seconds that a processor works on one pilot, and particles of an explorer that are tried.
+# CPU seconds of one pilot, and largest number of particles of an explorer in it.
 LONGEST, FEW = 0.7, 4
-# A pilot that took so many times as long as it should have is flown again.
+# A pilot that exceeds its time by this factor is repeated.
 COMPILED = 2.0
-# Pilots that are remembered, the newest ones.
+# Number of newest pilots that are stored.
 MOST = 500
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot says of its run.
+    """The prediction of a pilot.
 
-    busy : seconds that processors will work on it. part : of the pilot that was over by then, 1
-    where it came to its end.
+    busy : CPU seconds of the run. part : finished part of the pilot, 1 if it ended.
     """
 
     busy: float
@@ -42,7 +41,7 @@ class Pilot:
 
 
 def fly(dataset: Dataset, spec: RunSpec) -> Pilot:
-    """Begin a run, at most so long, and say from its progress what all of it would take.
+    """Begin a run for a limited time and extrapolate its duration.
 
     Raises
     ------
@@ -55,7 +54,7 @@ def fly(dataset: Dataset, spec: RunSpec) -> Pilot:
     if plan.algorithm.family == "explorer":  # its particles are alike
         plan = make_plan(dataset, replace(spec, particles=min(spec.particles, FEW)))
     shard = plan.shards[0]
-    # What is compiled, or prepared once for all shards, is no part of the time of a step.
+    # The first step includes compilation and preparation for all shards.
     with one_blas_thread():
         timed(plan, shard, None)
     whole, part, spent = _flown(plan, shard)
@@ -65,7 +64,7 @@ def fly(dataset: Dataset, spec: RunSpec) -> Pilot:
 
 
 def _flown(plan: Plan, shard: Shard) -> tuple[float, float, float]:
-    """Seconds for all of the shard, the part of it that was made, and the seconds that took."""
+    """Extrapolated seconds of the shard, its finished part, and the seconds spent."""
     checkpoint: Checkpoint | None = None
     first, spent, at_first, part = 0.0, 0.0, 0.0, 0.0
     while part < 1.0 and spent < LONGEST:
@@ -73,24 +72,23 @@ def _flown(plan: Plan, shard: Shard) -> tuple[float, float, float]:
         spent, part = spent + worked, checkpoint.fraction
         if not first:
             first, at_first = worked, part
-    # The first step holds what is done once: the chain's start, the factors to begin with.
+    # The first step includes the initialization.
     later = (spent - first) / (part - at_first) if part > at_first else first / max(part, 0.01)
     return spent + later * (1.0 - part), part, spent
 
 
 def key_of(dataset_id: str, spec: RunSpec) -> str:
-    """What a pilot is remembered under: all that decides how long a run takes."""
+    """The key of a pilot: everything that determines the duration of a run."""
     decides = replace(spec, seed=0).to_dict()
     return json.dumps([dataset_id, decides], sort_keys=True)
 
 
 class Pilots:
-    """Pilots of one store: made one after the other, and remembered.
+    """Pilots of one store, made one after the other and stored.
 
     Parameters
     ----------
-    store : where data are read, and what was measured is kept.
-    scheduler, owner : what makes the jobs, and for whom.
+    store : of the data and of the measurements. scheduler, owner : of the jobs.
     """
 
     def __init__(self, store: RunStore, scheduler: Scheduler, owner: Hashable) -> None:
@@ -102,17 +100,17 @@ class Pilots:
         }
 
     def known(self, dataset_id: str, spec: RunSpec) -> Pilot | None:
-        """What was measured of such a run; None where nothing was."""
+        """The measurement of such a run; None without one."""
         return self._known.get(key_of(dataset_id, spec))
 
     def ask(self, dataset_id: str, specs: Sequence[RunSpec]) -> bool:
-        """See to it that these are measured, and nothing else; whether some are not yet.
+        """Queue pilots of these specs only; return whether some are not measured yet.
 
-        Of data in blocks nothing is measured.
+        Data in blocks have no pilots.
         """
         if self._store.dataset(dataset_id).whole is not None:
             specs = ()
-        with self._lock:  # what is known is in the file as well
+        with self._lock:  # ``_known`` mirrors the file
             missing = {
                 key: spec for spec in specs if (key := key_of(dataset_id, spec)) not in self._known
             }
@@ -124,16 +122,16 @@ class Pilots:
         return bool(missing)
 
     def measure(self, dataset_id: str, spec: RunSpec) -> None:
-        """Try a run and remember what was found."""
+        """Make a pilot and store its result."""
         found: Pilot | None = None
-        # What goes wrong here goes wrong in the run, too, and is told there.
+        # Errors will occur in the run, too, and are reported there.
         with suppress(BNMFError, MemoryError, ArithmeticError, ValueError, OSError):
             found = fly(self._store.dataset(dataset_id), spec)
         with self._lock:
             self._known[key_of(dataset_id, spec)] = found
-            kept = {k: [p.busy, p.part] for k, p in self._known.items() if p is not None}
-            with suppress(OSError):  # it is measured again then
-                files.write_json(self._path, dict(list(kept.items())[-MOST:]))
+            measured = {k: [p.busy, p.part] for k, p in self._known.items() if p is not None}
+            with suppress(OSError):  # it is measured again later
+                files.write_json(self._path, dict(list(measured.items())[-MOST:]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +145,7 @@ class PilotJob:
     lane = "pilot"
 
     def make(self, report: Report, stopped: Stopped) -> None:
-        """Measure it."""
+        """Make the pilot."""
         self.pilots.measure(self.dataset_id, self.spec)
 
 

@@ -34,12 +34,12 @@ class Plan:
 
 
 def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, Any]:
-    """The algorithm and its settings, if the spec makes sense for the dataset.
+    """Validate a spec for a dataset; return the algorithm and its settings.
 
     Raises
     ------
     NotFoundError, SettingsError, DataError, RunError
-        With the name and the allowed values.
+        When a value is not allowed.
     """
     algorithm = _for_size(registry.algorithm(spec.algorithm), dataset)
     model = registry.model(spec.model)
@@ -69,7 +69,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, Any]:
 
 
 def _for_size(algorithm: AnyAlgorithm, dataset: Dataset) -> AnyAlgorithm:
-    """The algorithm, or where X is in blocks what it is over blocks."""
+    """The algorithm, in its version for blocks if X is in blocks."""
     if dataset.whole is None:
         return algorithm
     if algorithm.on_blocks is None:
@@ -82,12 +82,12 @@ def _for_size(algorithm: AnyAlgorithm, dataset: Dataset) -> AnyAlgorithm:
 
 
 def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Plan:
-    """Check everything and prepare what the particles share; ``rooms`` as of check_memory.
+    """Validate a spec and prepare the shared problem; ``rooms`` as in check_memory.
 
     Raises
     ------
     BNMFError
-        One sentence that says what does not fit.
+        When something does not fit.
     """
     algorithm, chosen = check(dataset, spec)
     check_memory(dataset, spec, rooms)
@@ -101,7 +101,7 @@ def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Pl
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     with one_blas_thread():
         problem = Problem.prepare(seen, model, model_settings, spec.rank)
-    # What is solved side by side takes little memory beside large data; results stay the same.
+    # Limit the memory of blocks for large data; results stay the same.
     most = largest_block(seen, spec.rank)
     chosen = replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen
     shards, begin = [], 0
@@ -112,7 +112,7 @@ def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Pl
 
 
 def as_begun(plan: Plan, starts: Sequence[int]) -> Plan:
-    """The plan with the shards of a run that was begun with others, as they were."""
+    """Replace the shards of a plan by those of a run that was begun before."""
     ends = [*starts[1:], plan.spec.particles]
     shards = tuple(
         Shard(index, start, end - start, plan.spec.seed)
@@ -122,7 +122,7 @@ def as_begun(plan: Plan, starts: Sequence[int]) -> Plan:
 
 
 def describe(plan: Plan) -> RunInfo:
-    """What the run is: every setting with the value it took, and the data."""
+    """Metadata of a run: all settings with their values, and the data."""
     return {
         "version": VERSION,
         "dataset": plan.problem.dataset.name,

@@ -1,4 +1,4 @@
-"""What the engine notes of the states that one step made: densities, errors, the chain's trace."""
+"""Record the states of one step: densities, errors and the trace of a chain."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from bnmf_core.store.chunks import Chunk
 
 
 def finite_states(batch: Batch) -> Batch:
-    """The states before the first one with a value that is not finite."""
+    """The states before the first with a non-finite value."""
     finite = np.isfinite(batch.A).all(axis=(1, 2)) & np.isfinite(batch.W).all(axis=(1, 2))
     return batch if finite.all() else first_states(batch, int(np.argmin(finite)))
 
@@ -42,10 +42,10 @@ def _scores(problem: Problem, batch: Batch) -> Scores:
 
 
 def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int) -> Chunk:
-    """Particles and, for a sampler, the trace of finite states; ``seconds`` are still open.
+    """Particles and, for a sampler, the trace of finite states; ``seconds`` are set later.
 
-    ``recorded`` states and ``produced`` particles came before them in the shard. A log joint
-    that is not finite cuts the chunk off there.
+    ``recorded`` states and ``produced`` particles precede them in the shard. The chunk ends before
+    a non-finite log joint.
     """
     problem, model = plan.problem, plan.problem.model
     scores = batch.scores or _scores(problem, batch)
@@ -65,22 +65,22 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
             "error": error,
             **invariants(batch.A, batch.W),
         }
-    # Where all states are kept, nothing is copied.
-    kept = ~warm_up if warm_up.any() else slice(None)
+    # A slice avoids a copy if all states are retained.
+    retained = ~warm_up if warm_up.any() else slice(None)
     return Chunk(
         shard=shard.index,
         position=recorded,
         first=produced,
-        A=batch.A[kept],
-        W=batch.W[kept],
-        chain=chain[kept],
-        log_joint=log_joint[kept],
-        error=error[kept],
-        seconds=np.zeros(batch.size)[kept],
-        diagnostics={key: values[kept] for key, values in batch.diagnostics.items()},
+        A=batch.A[retained],
+        W=batch.W[retained],
+        chain=chain[retained],
+        log_joint=log_joint[retained],
+        error=error[retained],
+        seconds=np.zeros(batch.size)[retained],
+        diagnostics={key: values[retained] for key, values in batch.diagnostics.items()},
         trace=trace,
         states=batch.size,
-        log_weights=None if batch.log_weights is None else batch.log_weights[kept],
+        log_weights=None if batch.log_weights is None else batch.log_weights[retained],
         log_evidence=batch.log_evidence,
         note=batch.note,
         totals=dict(batch.totals),

@@ -1,6 +1,6 @@
 """Runs and their analyses in background threads: queued, watched, cancelled, resumed.
 
-The threads never touch the user interface. What they do is written in the store; a page polls it.
+The threads never touch the user interface. They write to the store, and pages poll it.
 """
 
 import sqlite3
@@ -28,27 +28,25 @@ from bnmf_core.store import files
 from bnmf_core.store.life import Claim
 from bnmf_core.store.run_store import RunStore
 
-# How often the claims on runs are renewed, and wishes of other processes heard; far below LEASE.
+# Seconds between renewals of claims and checks for cancellation; far below LEASE.
 BEAT_EVERY = 1.0
 CLOSED_EARLY = "The program stopped before this began."
 
 
 class JobRunner:
-    """Works through runs and analyses of one store.
+    """Makes the runs and analyses of one store.
 
     Parameters
     ----------
-    store : where runs are entered and results are written.
-    scheduler, executors : which job starts next, and where steps are made, shared with runners of
-        other stores; its own if left out.
-    owner : for whom jobs are made; this runner if left out.
-    analyses : where comparisons are computed, of a store that holds all of this one's runs; its
-        own if left out.
+    store : of the runs and their results.
+    scheduler, executors : may be shared with runners of other stores; by default its own.
+    owner : of the jobs; by default this runner.
+    analyses : computes comparisons, of a store with all runs of this one; by default its own.
 
     Attributes
     ----------
-    analyses : where comparisons are computed.
-    pilots : short tries of runs that have not been started, for :func:`estimate`.
+    analyses : computes comparisons.
+    pilots : short measurements of future runs, for :func:`estimate`.
 
     Examples
     --------
@@ -83,7 +81,7 @@ class JobRunner:
         self._jobs: set[RunJob] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        # What a program that was killed has left half written is of no use to anybody.
+        # Remove temporary files of killed programs.
         work = [self._beat, lambda: files.sweep(store.root)]
         self._threads = [threading.Thread(target=act, daemon=True) for act in work]
         for thread in self._threads:
@@ -97,18 +95,17 @@ class JobRunner:
         scheduler: str = "",
         launch_name: str = "",
     ) -> list[str]:
-        """Queue runs side by side on one dataset (itself or its id); returns their ids.
+        """Queue runs on one dataset (or its id) as one launch; return their ids.
 
-        They are one launch, called ``launch_name``; ``names`` are those of the runs.
-        ``scheduler`` is the address of a dask scheduler whose workers make the steps, "" for
-        this machine; it changes no result.
+        ``launch_name``, ``names`` : of the launch and of its runs. ``scheduler`` : address of a
+        dask scheduler whose workers make the steps, "" for this machine; it changes no result.
 
         Raises
         ------
         SchedulerError
-            When the scheduler cannot be reached; then none is queued.
+            When the scheduler cannot be reached; no run is queued.
         BNMFError
-            When a spec does not fit; then none is queued.
+            When a spec does not fit; no run is queued.
         """
         try:
             return self._start(dataset, specs, names, scheduler, launch_name)
@@ -117,21 +114,21 @@ class JobRunner:
             raise
 
     def cancel(self, run_id: str) -> None:
-        """Ask a run to stop after its current step; what it has made is kept."""
+        """Stop a run after its current step; finished factorizations remain."""
         self._life.cancel(run_id)
         for job in self._held():  # no need to wait for the next beat
             if job.claim.run_id == run_id:
                 job.cancel.set()
 
     def resume(self, run_id: str, scheduler: str = "") -> None:
-        """Go on with a run that was cancelled, interrupted or failed, wherever it was begun.
+        """Resume a run that was cancelled, interrupted or failed, on any scheduler.
 
         Raises
         ------
         SchedulerError
             When the scheduler cannot be reached.
         RunError
-            When there is nothing to go on with.
+            When the run cannot be resumed.
         """
         self._executors.get(scheduler)
         self._enqueue(self._life.resume(run_id, scheduler), scheduler)
@@ -139,35 +136,34 @@ class JobRunner:
     def analyse(
         self, run_ids: Sequence[str], first: str | None = None, watched: bool = True
     ) -> Comparison:
-        """The comparison of these runs; what is missing of it is computed in the background.
+        """The comparison of these runs; missing stages are computed in the background.
 
-        ``first`` is the stage that is needed before the others; see :class:`Analyses`.
+        ``first`` : the stage to compute first; see :class:`Analyses`.
         """
         for run_id in () if self._own_analyses else run_ids:
-            self.store.run(run_id)  # the host knows more runs than may be seen here
+            self.store.run(run_id)  # raises for runs that are not visible in this store
         found = self.analyses.open(run_ids)
         self.analyses.ask(found, first, watched)
         return found
 
     def analyse_again(self, found: Comparison) -> None:
-        """Forget that an analysis failed; the next call of :meth:`analyse` tries it again."""
+        """Forget that an analysis failed, so that :meth:`analyse` tries it again."""
         self.analyses.again(found)
 
     def analysis_status(self, found: Comparison) -> JobStatus:
-        """How far the analysis is."""
+        """Progress of the analysis."""
         return self.analyses.status(found)
 
     def cluster_of(self, run_ids: Sequence[str]) -> Executor | None:
-        """The executor of the scheduler that the newest of these runs was given; None: none was.
+        """The executor of the scheduler of the newest of these runs; None for this machine.
 
         Raises
         ------
         SchedulerError
-            When it does not answer, or may no longer be used.
+            When it does not answer or is no longer allowed.
         """
-        asked = set(run_ids)
-        given = next((run.scheduler for run in self.store.runs() if run.id in asked), "")
-        return self._executors.get(given) if given else None
+        address = next((run.scheduler for run in self.store.runs() if run.id in run_ids), "")
+        return self._executors.get(address) if address else None
 
     def wait(self, run_ids: Sequence[str], timeout: float = 60.0) -> None:
         """Block until none of the runs is active; for scripts and tests."""
@@ -180,9 +176,9 @@ class JobRunner:
     def wait_analysis(
         self, run_ids: Sequence[str], *stages: str, timeout: float = 120.0
     ) -> Comparison:
-        """Block until the runs are done, and these stages of their analysis; for scripts and tests.
+        """Block until the runs and these stages of their analysis are done; for scripts and tests.
 
-        ``stages`` : keys, computed before the others; none: all of them.
+        ``stages`` : keys, computed first; by default all.
         """
         self.wait(run_ids, timeout)
         end = time.monotonic() + timeout
@@ -204,7 +200,7 @@ class JobRunner:
         """Stop everything after the current steps; unfinished runs can be resumed."""
         self._closing.set()
         for job in self._held():
-            # Those that have begun tell it themselves, with what they have saved.
+            # Running jobs write their own status.
             self._life.withdraw(job.claim, CLOSED_EARLY)
             job.closing = True
             job.cancel.set()
@@ -271,11 +267,11 @@ class JobRunner:
     # In the background threads
 
     def _beat(self) -> None:
-        """Renew the claims on all runs that wait or run here, and hear what others wish."""
+        """Renew the claims on all active runs of this process and check for cancellation."""
         while not self._closing.wait(BEAT_EVERY):
             for job in self._held():
-                # A disk that is full, or an index that others hold, may be free the next time; a
-                # run that has just been deleted is found lost then.
+                # A full disk or a locked index may be free next time; a run that has just been
+                # deleted is then found lost.
                 with suppress(sqlite3.Error, OSError, BNMFError):
                     if job.beat():
                         self._forget(job)
@@ -285,17 +281,17 @@ class JobRunner:
             self._jobs.discard(job)
 
     def _ended(self, job: RunJob) -> None:
-        """Renew a claim no longer; one whose end has yet to be written stays until it is."""
+        """Drop an ended job, unless its status has yet to be written."""
         if job.end is None:
             self._forget(job)
         if not self._closing.is_set():
             self._analyse_launch(job.claim.run_id)
 
     def _analyse_launch(self, run_id: str) -> None:
-        # The runs that were started side by side are looked at together, once all have ended.
+        # Analyse the runs of a launch together, once all have ended.
         try:
             launch = self.store.run(run_id).launch
-        except NotFoundError:  # it was deleted as soon as it had ended
+        except NotFoundError:  # it has been deleted
             return
         runs = [run for run in reversed(self.store.runs()) if run.launch == launch]
         usable = [

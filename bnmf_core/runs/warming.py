@@ -1,4 +1,4 @@
-"""Compile what a first analysis needs before anybody waits for it."""
+"""Compile the kernels of a first analysis in advance."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ from bnmf_core.store.run_store import RunStore
 ENGINE = Path(__file__).resolve().parents[1]
 PATIENCE = 600.0
 PARTICLES, CHAIN = 4, {"chains": 4, "longest": 100}
-# Examples, the one that most begin with first, models, and stages of the analysis; none: every one.
+# Examples, most common first, with models and stages of the analysis; () for all stages.
 MADE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("digits", USUAL_MODEL, ("structure",)),
     ("two_solutions", USUAL_MODEL, ()),
@@ -35,10 +35,10 @@ MADE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def warm_up(mark: Path | None = None) -> bool:
-    """Make small analyses of examples, dense and sparse, so that Numba caches their kernels.
+    """Make small analyses of dense and sparse examples, so that Numba caches their kernels.
 
-    Returns whether they were made: once for each state of the program, which the name of ``mark``
-    stands for, an empty file beside Numba's own.
+    Returns whether they were made: once for each version of the program, marked by ``mark``, an
+    empty file in Numba's cache folder.
 
     Examples
     --------
@@ -68,14 +68,14 @@ def warm_up(mark: Path | None = None) -> bool:
             run_ids = runner.start(data, specs)
             runner.wait(run_ids, PATIENCE)
             runner.wait_analysis(run_ids, *stages, timeout=PATIENCE)
-    with suppress(OSError):  # then it is done again the next time
+    with suppress(OSError):  # then it is repeated next time
         mark.parent.mkdir(exist_ok=True)
         mark.touch()
     return True
 
 
 def warm_up_apart() -> None:
-    """The same in a process of its own, which gives way to all others and ends with this one."""
+    """:func:`warm_up` in a separate process of low priority that ends with this one."""
     if not _mark().exists():
         command = [sys.executable, "-m", "bnmf_core.runs.warming"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ENGINE.parent) as process:
@@ -83,7 +83,7 @@ def warm_up_apart() -> None:
 
 
 def main() -> None:
-    """Make them with what the processors have to spare, until the end of standard input."""
+    """Run :func:`warm_up` at low priority until the end of standard input."""
 
     def until_left() -> None:
         sys.stdin.read()

@@ -1,7 +1,7 @@
-"""Data and a factorization as a file of AnnData (H5AD), written without that package.
+"""Write data and a factorization as an AnnData file (H5AD) without the anndata package.
 
-The layout is that of its on-disk specification, version 0.1.0 of a file: every group and array
-says by ``encoding-type`` and ``encoding-version`` what it is.
+The layout follows AnnData's on-disk specification 0.1.0: every group and array has the attributes
+``encoding-type`` and ``encoding-version``.
 """
 
 import json
@@ -22,9 +22,9 @@ from bnmf_core.version import VERSION
 h5py = lazy("h5py")
 
 USAGES, SPECTRA, FACTS, GROUP = "X_nmf", "NMF", "nmf", "nmf_group"
-# Modes whose factorizations are all written.
+# Largest number of modes that are written.
 MOST_MODES = 12
-# Versions of what differs from 0.2.0.
+# Encoding versions other than 0.2.0.
 OLDER = {"anndata": "0.1.0", "dict": "0.1.0", "csr_matrix": "0.1.0"}
 
 
@@ -73,8 +73,8 @@ def write_anndata(
             _put(made, "X", values.T)
         names = [*numbered(called, len(W)), ""]  # "" at −1, where an observation is in none
         groups = [names[r] for r in sample_groups(sample_shares(A, W))]
-        told: dict[str, Words] = {**dataset.labels, GROUP: groups}
-        _frame(made, "obs", dataset.observations, told)
+        labels: dict[str, Words] = {**dataset.labels, GROUP: groups}
+        _frame(made, "obs", dataset.observations, labels)
         _frame(made, "var", dataset.features, dataset.descriptions)
         for name, held in (
             ("obsm", {USAGES: W.T}),
@@ -88,7 +88,7 @@ def write_anndata(
 def facts_of(
     comparison: Comparison, A: np.ndarray, W: np.ndarray, modes: Sequence[str]
 ) -> dict[str, Any]:
-    """What ``uns`` says of a comparison: program, data, runs, and each mode's spectra and usages.
+    """Metadata of a comparison for ``uns``: program, data, runs, each mode's spectra and usages.
 
     A (K, D, R) and W (K, R, N) of K modes, matched with the first; ``modes`` : K names.
     """
@@ -99,7 +99,7 @@ def facts_of(
         "unit": comparison.dataset.unit,
         "rank": comparison.rank,
         "mode": modes[0],
-        # As text: settings that are left open have no value.
+        # As text, because open settings have no value.
         "runs": json.dumps([run.spec.to_dict() for run in comparison.runs]),
         "modes": {
             name: {"spectra": basis, "usages": weights.T}
@@ -114,11 +114,11 @@ def _is(place: Any, kind: str) -> Any:
 
 
 def _put(group: Any, name: str, value: Any) -> None:
-    """A text, a number, an array or a mapping of these, by this name."""
+    """Write a text, a number, an array or a mapping of these."""
     if isinstance(value, Mapping):
         inner = _is(group.create_group(name), "dict")
         for key, one in value.items():
-            # A stroke would make a group of its own.
+            # A slash would create a subgroup.
             _put(inner, str(key).replace("/", "∕"), one)
     elif isinstance(value, str):
         _is(group.create_dataset(name, data=value, dtype=h5py.string_dtype()), "string")
@@ -133,16 +133,16 @@ def _put(group: Any, name: str, value: Any) -> None:
 
 def _frame(made: Any, name: str, index: Sequence[str], columns: Mapping[str, Words]) -> None:
     group = _is(made.create_group(name), "dataframe")
-    told = {key.replace("/", "∕"): words for key, words in columns.items() if key != "_index"}
+    columns = {key.replace("/", "∕"): words for key, words in columns.items() if key != "_index"}
     group.attrs["_index"] = "_index"
-    group.attrs["column-order"] = np.array(list(told), dtype=h5py.string_dtype())
+    group.attrs["column-order"] = np.array(list(columns), dtype=h5py.string_dtype())
     _put(group, "_index", index)
-    for key, words in told.items():
+    for key, words in columns.items():
         _column(group, key, np.asarray(words, dtype=object))
 
 
 def _column(group: Any, key: str, words: np.ndarray) -> None:
-    """Words that repeat as a category, without those that are empty; others as they are."""
+    """Write repeated words as a categorical column, empty ones as missing; others as strings."""
     categories = sorted({word for word in words if word})
     if not 0 < len(categories) <= words.size // 2:
         _put(group, key, words)

@@ -1,8 +1,8 @@
-"""Archives: the runs of a comparison with their data and results, in one ZIP file.
+"""Write archives: the runs of a comparison with their data and results in one ZIP file.
 
-The first member, ``manifest.json``, says what is inside and the SHA-256 of everything else; after
-it come its signature, the data, the runs, what was computed of them, a report and the program that
-repeats them. By the signature a store knows results that it has computed itself.
+The first member, ``manifest.json``, lists the contents with their SHA-256; its signature,
+the data, the runs, their analyses, a report and the program that repeats the runs follow. A store
+recognizes its own results by the signature.
 """
 
 import hashlib
@@ -23,15 +23,15 @@ from bnmf_core.store import files, folders, notes
 from bnmf_core.store.datasets import write_dataset
 from bnmf_core.version import VERSION
 
-# Counted up when a program of before could no longer read what is written.
+# Increased when older programs cannot read the new format.
 FORMAT = 1
 MANIFEST, DATA, RUNS, ANALYSES = "manifest.json", "dataset", "runs", "analyses"
 NOTES, SIGNATURE = "notes", "signature.txt"
-# In a store: what it signs its archives with, which leaves it never.
+# A store's secret key for signing its archives.
 KEY = "archive.key"
 REPORT, PROGRAM = "report.html", "repeat.py"
-# What is kept of a run's record.
-KEPT = (
+# Fields of a run's record that an archive holds.
+RUN_FIELDS = (
     "id",
     "name",
     "launch",
@@ -47,9 +47,9 @@ KEPT = (
 
 
 def write(path: Path, answer: Answer, readable: bool = True) -> None:
-    """Put the archive of a comparison there, in full or not at all.
+    """Write the archive of a comparison to a path, in full or not at all.
 
-    ``readable``: with the report and the program, which are not needed to open it again.
+    ``readable`` : include the report and the program; opening the archive does not need them.
 
     Raises
     ------
@@ -76,38 +76,38 @@ def write_to(file: BinaryIO, answer: Answer, readable: bool = True) -> None:
             "dataset": comparison.dataset.hash,
             "comparison": comparison.key,
             "runs": [
-                {name: getattr(run, name) for name in KEPT}
+                {name: getattr(run, name) for name in RUN_FIELDS}
                 | {"spec": run.spec.to_dict(), "digest": particles.digest}
                 for run, particles in zip(comparison.runs, comparison.particles, strict=True)
             ],
             "sha256": sums | {name: _sum(text) for name, text in texts.items()},
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            told = json.dumps(manifest, indent=1).encode()
-            archive.writestr(MANIFEST, told)
-            archive.writestr(SIGNATURE, signature(comparison.root, told))
+            listing = json.dumps(manifest, indent=1).encode()
+            archive.writestr(MANIFEST, listing)
+            archive.writestr(SIGNATURE, signature(comparison.root, listing))
             for name, path in members.items():
                 archive.write(path, name)
             for name, text in texts.items():
                 archive.writestr(name, text)
 
 
-def signature(root: Path, told: bytes) -> bytes:
-    """What only the store in this folder can write below a list of contents; nothing if it cannot.
+def signature(root: Path, listing: bytes) -> bytes:
+    """Sign a list of contents with the key of the store in this folder; empty if that fails.
 
-    Its key is made when it is first needed.
+    The key is created on first use.
     """
     path = root / KEY
     with suppress(OSError):
         if not path.exists():
             files.write(path, lambda file: file.write(secrets.token_bytes(32)))
             path.chmod(0o600)
-        return hmac.new(path.read_bytes(), told, hashlib.sha256).hexdigest().encode()
+        return hmac.new(path.read_bytes(), listing, hashlib.sha256).hexdigest().encode()
     return b""
 
 
 def _members(answer: Answer, aside: Path) -> Iterator[tuple[str, Path]]:
-    """Names in the archive and the files that go there: data first, results last."""
+    """Names in the archive and their files: data first, results last."""
     comparison = answer.comparison
     write_dataset(aside / DATA, comparison.dataset)
     yield from _files(aside / DATA, DATA)

@@ -1,4 +1,4 @@
-"""Draws in the layout that ArviZ reads."""
+"""Export draws for ArviZ."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -22,10 +22,10 @@ else:
 def to_arviz(particles: Particles, dataset: Dataset | None = None) -> "xarray.DataTree":
     """The draws of a run as ArviZ 1 reads them, components in one order.
 
-    As :meth:`Particles.to_datatree`, whose components stand as the chains left them: a component
-    may have another number in every chain, and R̂ of an entry of A would compare different ones.
-    Here all are matched with those of the draw of largest log joint density (Marin, Mengersen &
-    Robert 2005), the component that explains most of X first.
+    Unlike :meth:`Particles.to_datatree`, where a component may have another number in every chain,
+    so that R̂ of an entry of A would compare different ones, components are matched with those of
+    the draw of largest log joint density (Marin, Mengersen & Robert 2005), the component that
+    explains most of X first.
 
     Groups: ``posterior`` with A (chain, draw, feature, component) and W (chain, draw, component,
     observation); ``sample_stats`` with the log joint ``lp`` and ``error``; ``observed_data`` with X
@@ -33,8 +33,8 @@ def to_arviz(particles: Particles, dataset: Dataset | None = None) -> "xarray.Da
 
     Parameters
     ----------
-    dataset : what was factorized: gives ``observed_data`` and the names of features and
-        observations; None: without both.
+    dataset : the factorized data, for ``observed_data`` and the names of features and
+        observations; None to omit both.
 
     Warns
     -----
@@ -44,7 +44,7 @@ def to_arviz(particles: Particles, dataset: Dataset | None = None) -> "xarray.Da
     Raises
     ------
     DataError
-        When the dataset cannot be what was factorized.
+        When the dataset does not fit the draws.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def to_arviz(particles: Particles, dataset: Dataset | None = None) -> "xarray.Da
     order = largest_first(particles.A[best], particles.W[best])
     seen = None if dataset is None else problem_of(particles, dataset).dataset
     tree = align(particles, particles.A[best][:, order]).to_datatree(seen)
-    # A number of a draw is no quantity of the posterior; it stands in sample_stats, too.
+    # The number of a draw is no posterior quantity; sample_stats has it, too.
     tree["posterior"] = tree["posterior"].to_dataset().drop_vars("particle")
     if seen is not None:
         X = seen.dense() if seen.mask is None else np.where(seen.mask, seen.dense(), np.nan)

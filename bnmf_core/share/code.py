@@ -1,4 +1,4 @@
-"""The program that repeats the runs of a comparison with the engine, to the same bits."""
+"""Generate the program that repeats the runs of a comparison bit for bit."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,10 +39,10 @@ for name, (spec, expected) in RUNS.items():
 
 
 def script(comparison: Comparison, archive: str = "archive.zip") -> str:
-    """A Python program that makes the runs again and says whether their bits are the same.
+    """Return a Python program that repeats the runs and compares their digests.
 
     ``archive`` : path of an archive with the data, for data that do not come with the program.
-    Runs of other programs are left out, with a word.
+    A comment counts the runs of other programs, which are left out.
     """
     every = list(zip(comparison.runs, comparison.particles, strict=True))
     return script_of(every, comparison.dataset, archive)
@@ -51,7 +51,7 @@ def script(comparison: Comparison, archive: str = "archive.zip") -> str:
 def script_of(
     every: Sequence[tuple[RunRecord, Particles | None]], dataset: Dataset, archive: str
 ) -> str:
-    """The same of runs whose factorizations may be lost."""
+    """:func:`script` for runs whose factorizations may be lost."""
     made = [(run, particles) for run, particles in every if run.spec.algorithm in ALGORITHMS]
     foreign = len(every) - len(made)
     sample = sample_of(dataset)
@@ -75,8 +75,8 @@ def script_of(
 
 
 def _from_blocks(dataset: Dataset, whole: AllObservations) -> str:
-    """What opens data in blocks again; where the file lies is for whoever runs the program."""
-    given = {
+    """Code that opens data in blocks; the path is only the file's name."""
+    values = {
         "observations": whole.observations,
         "sample": dataset.N,
         "seed": whole.seed,
@@ -84,8 +84,8 @@ def _from_blocks(dataset: Dataset, whole: AllObservations) -> str:
         "unit": dataset.unit,
         "features_are": dataset.features_are,
     }
-    told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value != "")
-    return f"Dataset.from_blocks({Path(whole.path).name!r}, {told})"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in values.items() if value != "")
+    return f"Dataset.from_blocks({Path(whole.path).name!r}, {arguments})"
 
 
 def _entry(record: RunRecord, particles: Particles | None) -> str:
@@ -98,9 +98,9 @@ def _entry(record: RunRecord, particles: Particles | None) -> str:
     if spec.holdout:
         chosen.append(f"holdout={spec.holdout!r}")
     if spec.seconds and particles and particles.info.get("stop_reason") == "budget":
-        # As many as it made then: how far seconds go depends on the machine.
+        # A time budget depends on the machine, so the number made is written.
         chosen[3] = f"particles={particles.M}"
-    # What was stopped early has fewer factorizations than the program will make.
+    # A run that was stopped early has fewer factorizations than the program will make.
     stopped = "" if record.status == "complete" else f"  # {record.status} after {record.done}"
     stopped += "" if particles else "  # what it made is lost, and nothing to compare with"
     digest = particles.digest if particles else ""
@@ -112,6 +112,6 @@ def _entry(record: RunRecord, particles: Particles | None) -> str:
 
 
 def _quiet(text: str) -> str:
-    """Text that ends neither a comment nor a string."""
+    """Remove what could end a comment or a string."""
     visible = "".join(character for character in text if character.isprintable())
     return visible.replace("\\", "/").replace('"', "'")

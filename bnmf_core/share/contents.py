@@ -1,7 +1,7 @@
-"""What an archive holds: its data, runs and notes, each held against what it must be.
+"""Read and validate the contents of an archive: data, runs and notes.
 
-An archive may come from a stranger: every file is held against its sum, every entry against its
-type, arrays against the data and each other.
+An archive may come from a stranger: checksums of files, types of entries and shapes of arrays are
+checked.
 """
 
 import hmac
@@ -35,9 +35,9 @@ from bnmf_core.store.datasets import META, TEXTS, read_dataset
 from bnmf_core.store.notes import Note
 from bnmf_core.store.records import RunRecord
 
-# Arrays of numbers that are counted; the others of particles are measured.
+# Integer arrays of particles; the others are floating point.
 COUNTED = ("ids", "chain", "draw")
-# What each state of a sampler's trace has.
+# Columns that every sampler's trace has.
 OF_STATES = ("chain", "sweep", "warm_up")
 AGAIN = (
     "This archive was not written by this store, which cannot know whether the results in it are "
@@ -47,25 +47,25 @@ AGAIN = (
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What an archive holds.
+    """The contents of an archive.
 
     dataset : the data. runs : their entries. particles : by run id. notes : names and notes on the
-    data. said : a sentence for each thing that could not be read, or is to be known. trusted :
-    whether results in it are this store's own.
+    data. notices : sentences on parts that could not be read, and warnings. trusted : whether this
+    store signed the results.
     """
 
     dataset: Dataset
     runs: tuple[Mapping[str, Any], ...]
     particles: Mapping[str, Particles]
     notes: tuple[Note, ...]
-    said: tuple[str, ...]
+    notices: tuple[str, ...]
     trusted: bool
 
 
 def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archive:
-    """What an archive holds, unpacked into ``aside``; results where they are those of a store.
+    """Unpack an archive into ``aside`` and validate it; results only if the store signed them.
 
-    ``root`` : folder of that store, None for no results. ``salvage`` : leave out runs and
+    ``root`` : folder of the store, None for no results. ``salvage`` : leave out runs and
     notes that are damaged, rather than refuse the archive.
 
     Raises
@@ -75,30 +75,30 @@ def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archi
     """
     example = isinstance(source, str | Path) and Path(source).resolve().parent == FINISHED.resolve()
 
-    def trust(told: bytes, signed: bytes) -> bool:
+    def trust(listing: bytes, signed: bytes) -> bool:
         if root is None:
             return False
-        return example or (bool(signed) and hmac.compare_digest(signature(root, told), signed))
+        return example or (bool(signed) and hmac.compare_digest(signature(root, listing), signed))
 
     unpacked = unpack(source, aside, trust, salvage)
-    said = list(unpacked.said)
+    notices = list(unpacked.notices)
     manifest = unpacked.manifest
     what = "The data of this archive cannot be opened, and without them nothing of it"
-    with _other_said(what, aside, REMEDY):
+    with _as_error(what, aside, REMEDY):
         dataset = _dataset(aside / DATA)
         if dataset.hash != manifest.dataset:
             raise StoreError("they are not those that its list names")
 
     @contextmanager
     def part(what: str) -> Iterator[None]:
-        """Something that is left out where it is damaged and the rest is to be salvaged."""
+        """Leave out a damaged part when salvaging; otherwise raise."""
         try:
-            with _other_said(f"{what} {'is left out' if salvage else 'cannot be opened'}", aside):
+            with _as_error(f"{what} {'is left out' if salvage else 'cannot be opened'}", aside):
                 yield
         except StoreError as error:
             if not salvage:
                 raise
-            said.append(str(error).removesuffix(f" {ANEW}"))
+            notices.append(str(error).removesuffix(f" {ANEW}"))
 
     entries: dict[str, Mapping[str, Any]] = {}
     particles = {}
@@ -110,48 +110,53 @@ def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archi
             particles[entry.id] = _particles(aside / RUNS / entry.id, entry, dataset)
             entries[entry.id] = schema.clean(msgspec.to_builtins(entry))
     if not entries:
-        said.append("No run in this archive could be read; its data are here.")
-    kept = []
+        notices.append("No run in this archive could be read; its data are here.")
+    annotations = []
     for path in sorted((aside / NOTES).glob("*")):
         with part(f"The note {path.stem} of this archive"):
-            kept.append(_note(path, dataset.D))
+            annotations.append(_note(path, dataset.D))
     if (
         root is not None
         and not unpacked.trusted
         and any(name.startswith(ANALYSES) for name in manifest.sha256)
     ):
-        said.append(AGAIN)
+        notices.append(AGAIN)
     return Archive(
-        dataset, tuple(entries.values()), particles, tuple(kept), tuple(said), unpacked.trusted
+        dataset,
+        tuple(entries.values()),
+        particles,
+        tuple(annotations),
+        tuple(notices),
+        unpacked.trusted,
     )
 
 
 @contextmanager
-def _other_said(what: str, aside: Path, remedy: str = ANEW) -> Iterator[None]:
-    """Whatever files raise that are none of ours, as a sentence."""
+def _as_error(what: str, aside: Path, remedy: str = ANEW) -> Iterator[None]:
+    """Turn any exception while reading files into a StoreError."""
     try:
         yield
     except Exception as error:  # a damaged file can raise almost anything
         reason = reason_of(error)
-        # Where it was unpacked says nothing to anybody.
+        # The temporary path would mean nothing to the user.
         reason = "its files are missing" if str(aside) in reason else reason
         raise StoreError(f"{what}: {reason[:1].lower()}{reason[1:]}. {remedy}") from error
 
 
 def _dataset(folder: Path) -> Dataset:
-    """The data, made anew of what is in a folder; its hash says whether they are the same."""
+    """Rebuild the dataset from a folder; the caller compares its hash."""
     _check_stored(folder / "arrays.npz")
-    told = schema.converted(files.read_json(folder / META), schema.Data, META)
-    if told.texts:
+    meta = schema.converted(files.read_json(folder / META), schema.Data, META)
+    if meta.texts:
         _check_stored(folder / TEXTS)
-    if told.whole is not None:  # a path of somebody else is never opened
-        meta = files.read_json(folder / META)
-        files.write_json(folder / META, meta | {"whole": meta["whole"] | {"path": ""}})
+    if meta.whole is not None:  # a path of somebody else is never opened
+        plain = files.read_json(folder / META)
+        files.write_json(folder / META, plain | {"whole": plain["whole"] | {"path": ""}})
     found = read_dataset(folder)
     if is_sparse(found.X):
         found.X.check_format(full_check=True)
     for truth in found.truth:
-        # Refuse known factorizations that are none of the data.
+        # Refuse known factorizations that do not fit the data.
         A, W = truth.A, truth.W
         whole = A.dtype == W.dtype == np.float64 and A.ndim == W.ndim == 2
         if not whole or (A.shape[0], W.shape) != (found.D, (A.shape[1], found.N)):
@@ -189,7 +194,7 @@ def _dataset(folder: Path) -> Dataset:
         if not fits or (np.diff(places) <= 0).any() or found.whole.blocks.D != made.D:
             raise StoreError("their sample does not fit the data that it is one of")
         made = replace(made, whole=found.whole)
-    # Text that no file and no page could hold.
+    # Encoding fails for text that no file or page could hold.
     words_of = (*made.labels.values(), *made.descriptions.values())
     repr(made.source).join(str(x) for words in words_of for x in words.tolist()).encode()
     "".join(
@@ -204,24 +209,24 @@ def _check_factors(A: np.ndarray, W: np.ndarray) -> None:
 
 
 def _check_stored(path: Path) -> None:
-    """Refuse arrays that are packed: they might swell when they are read."""
+    """Refuse compressed arrays, which might grow when they are read."""
     with zipfile.ZipFile(path) as arrays:
         if any(info.compress_type != zipfile.ZIP_STORED for info in arrays.infolist()):
             raise StoreError(f"the file {path.name} is packed")
 
 
 def _note(path: Path, D: int) -> Note:
-    """A name or note on the data, which have D features."""
+    """Read a name or note on data with D features."""
     _check_stored(path)
     arrays = files.read_arrays(path)
-    schema.decoded(str(arrays["told"]).encode(), schema.Told, "what it says")
+    schema.decoded(str(arrays["told"]).encode(), schema.NoteText, "what it says")
     if arrays["A"].dtype != np.float64 or len(arrays["A"]) != D:
         raise StoreError("it is on nothing of these data")
     return notes.read(path)
 
 
 def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
-    """The particles of one run, held against its entry and the data.
+    """The particles of one run, checked against its entry and the data.
 
     Raises
     ------
@@ -230,8 +235,8 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
     """
     if not (folder / folders.COMPLETE).exists():
         raise StoreError("its files are missing")
-    kept = files.read_json(folder / folders.COMPLETE)
-    made = schema.converted(kept, schema.Made, folders.COMPLETE)
+    meta = files.read_json(folder / folders.COMPLETE)
+    made = schema.converted(meta, schema.Made, folders.COMPLETE)
     if made.spec != entry.spec:
         raise StoreError("its settings in the list are not those beside its arrays")
     found = folders.read_particles(folder)
@@ -241,7 +246,7 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
         spec,
         {key: np.array(value) for key, value in found.diagnostics.items()},
         {key: np.array(value) for key, value in found.trace.items()},
-        schema.clean(kept["info"]),
+        schema.clean(meta["info"]),
         {key: np.array(value) for key, value in found.totals.items()},
     )
     files_there = {path.stem for path in (folder / "particles").iterdir()}
@@ -250,7 +255,7 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
     _check_arrays(whole, dataset)
     if whole.digest != entry.digest:
         raise StoreError("its factorizations are not those that the list names")
-    # Refuse what no page could show: a setting of the model, or a measure that is missing.
+    # Refuse runs with an invalid setting of the model or a missing measure.
     if whole.spec.model in MODELS:
         registry.model_of(whole)
     record = entered(msgspec.to_builtins(entry), entry.id, "", dataset.hash, whole)
@@ -261,7 +266,7 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
 
 
 def _check_arrays(particles: Particles, dataset: Dataset) -> None:
-    """Refuse arrays that do not fit each other or the data, or hold what none of ours does."""
+    """Refuse arrays with wrong types, shapes or values."""
     arrays = particles.arrays
     for name, array in arrays.items():
         kinds = "iu" if name in COUNTED else "f" if name in ARRAYS else "biuf"
@@ -291,16 +296,16 @@ def _check_arrays(particles: Particles, dataset: Dataset) -> None:
 
 
 def entered(
-    told: Mapping[str, Any], run_id: str, owner: str, dataset_id: str, particles: Particles
+    entry: Mapping[str, Any], run_id: str, owner: str, dataset_id: str, particles: Particles
 ) -> RunRecord:
-    """The record of a run of an archive, as it comes into a store."""
+    """The record of an archived run for a store."""
     begun = records.begun(
         run_id,
         owner,
         dataset_id,
         particles.spec,
-        told["created"],
-        **{name: told[name] for name in ("name", "launch", "launch_name", "version", "message")},
+        entry["created"],
+        **{name: entry[name] for name in ("name", "launch", "launch_name", "version", "message")},
     )
-    further = {name: told[name] for name in ("status", "seconds", "busy")}
+    further = {name: entry[name] for name in ("status", "seconds", "busy")}
     return replace(begun, done=particles.M, fraction=1.0, heartbeat=0.0, **further)

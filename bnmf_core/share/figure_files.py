@@ -1,4 +1,4 @@
-"""A figure to take away: as a web page that saves SVG and PNG, and as a Python program."""
+"""Export a figure as a web page that saves SVG and PNG, and as a Python program."""
 
 import base64
 import html
@@ -26,7 +26,7 @@ if __name__ == "__main__":
     figure.show()
     # figure.write_image("{name}.svg")  # or .png, .pdf
 """
-# Numbers on a line of a program.
+# Numbers on one line of a program.
 ON_A_LINE = 8
 SAVE = (
     "<button onclick=\"Plotly.downloadImage(document.querySelector('.js-plotly-plot'), "
@@ -62,9 +62,9 @@ def figure_code(figure: go.Figure, name: str, reading: str, origin: str) -> str:
     (1, 2)
     """
     parts = _listed(figure.to_dict())
-    said = [title_of(figure), reading, f"From {origin}."]
+    lines = [title_of(figure), reading, f"From {origin}."]
     return PROGRAM.format(
-        comments="\n".join(f"# {' '.join(html.unescape(line).split())}" for line in said if line),
+        comments="\n".join(f"# {' '.join(html.unescape(line).split())}" for line in lines if line),
         version=VERSION,
         traces=_written(parts["data"]),
         layout=_written(parts["layout"]),
@@ -73,7 +73,7 @@ def figure_code(figure: go.Figure, name: str, reading: str, origin: str) -> str:
 
 
 def _written(value: Any, inset: str = "") -> str:
-    """Python for it; pprint takes seconds for the numbers of a heat map."""
+    """Format as Python code; pprint takes seconds for the numbers of a heat map."""
     deeper = inset + "    "
     if isinstance(value, dict) and value:
         lines = [f"{key!r}: {_written(one, deeper)}" for key, one in value.items()]
@@ -91,7 +91,7 @@ def _written(value: Any, inset: str = "") -> str:
 
 
 def _listed(value: Any) -> Any:
-    """Arrays, also those that are packed for a browser, as lists."""
+    """Convert arrays, also base64-encoded ones, to lists."""
     if isinstance(value, dict):
         if "bdata" in value:
             numbers = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])

@@ -1,4 +1,4 @@
-"""Figures with too many points for a file: the points become a picture, the axes stay."""
+"""Rasterize figures with too many points for a file; the axes stay."""
 
 import base64
 import io
@@ -16,15 +16,15 @@ else:
     Image = lazy("PIL.Image")
     ImageDraw = lazy("PIL.ImageDraw")
 
-# Points of scattered traces, and cells of heat maps, that a report keeps as they are.
+# Largest numbers of scatter points and heat map cells that a report does not rasterize.
 MOST_POINTS, MOST_CELLS = 5_000, 250_000
-# Pixels of a picture's longer side.
+# Pixels of the longer side of an image.
 SIDE = 1_400
 EDGE = 0.04
 
 
 def count(figure: go.Figure) -> tuple[int, int]:
-    """Points of scattered traces and cells of heat maps."""
+    """Numbers of scatter points and of heat map cells."""
     points = sum(
         0 if trace.x is None else len(trace.x) for trace in figure.data if trace.type == "scatter"
     )
@@ -32,18 +32,18 @@ def count(figure: go.Figure) -> tuple[int, int]:
 
 
 def too_many(figure: go.Figure) -> bool:
-    """Whether a report should rather hold a picture of it."""
+    """Whether a report should rasterize the figure."""
     points, cells = count(figure)
     return points > MOST_POINTS or cells > MOST_CELLS
 
 
 def flattened(figure: go.Figure) -> go.Figure:
-    """The same figure with a picture in place of its points and cells.
+    """Return the figure with its points and cells as images.
 
-    Markers and heat maps are drawn into pictures under their axes; lines, bars and words stay.
+    Markers and heat maps become images under their axes; lines, bars and text stay.
     """
     flat = go.Figure(figure)
-    kept: list[go.Scatter] = []
+    remaining: list[go.Scatter] = []
     places: dict[tuple[str, str], list[go.Scatter]] = {}
     for trace in flat.data:
         markers = trace.type == "scatter" and "markers" in (trace.mode or "markers")
@@ -54,7 +54,7 @@ def flattened(figure: go.Figure) -> go.Figure:
             places.setdefault((trace.xaxis or "x", trace.yaxis or "y"), []).append(trace)
             if markers:  # the legend keeps its line
                 colour = trace.marker.color if isinstance(trace.marker.color, str) else None
-                kept.append(
+                remaining.append(
                     go.Scatter(
                         x=[None],
                         y=[None],
@@ -67,7 +67,7 @@ def flattened(figure: go.Figure) -> go.Figure:
                     )
                 )
             else:  # an axis without a trace is not drawn
-                kept.append(
+                remaining.append(
                     go.Scatter(
                         x=[None],
                         y=[None],
@@ -77,16 +77,16 @@ def flattened(figure: go.Figure) -> go.Figure:
                     )
                 )
         else:
-            kept.append(trace)
+            remaining.append(trace)
     flat.data = []
-    flat.add_traces(kept)
+    flat.add_traces(remaining)
     for (x, y), traces in places.items():
         _draw(flat, x, y, traces)
     return flat
 
 
 def _draw(flat: go.Figure, x: str, y: str, traces: list[go.Scatter]) -> None:
-    """Put one picture of these traces under their axes, and fix what the axes show."""
+    """Draw these traces into one image under their axes, and fix the axis ranges."""
     xs, ys = zip(*(_extent(trace) for trace in traces), strict=True)
     left, right = min(low for low, _ in xs), max(high for _, high in xs)
     bottom, top = min(low for low, _ in ys), max(high for _, high in ys)
@@ -139,7 +139,7 @@ def _extent(trace: go.Scatter) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _edges(centres: np.ndarray | None, count: int) -> tuple[float, float]:
-    """Where cells begin and end; words stand at 0, 1, 2 and so on."""
+    """Outer edges of cells; text labels are at 0, 1, 2 and so on."""
     if centres is None or not np.issubdtype(np.asarray(centres).dtype, np.number):
         return -0.5, count - 0.5
     first, last = float(np.min(centres)), float(np.max(centres))

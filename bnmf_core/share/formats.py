@@ -1,4 +1,4 @@
-"""The particles of a run as files: every format that a run can be saved in."""
+"""File formats in which a run can be saved."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -30,10 +30,10 @@ LISTED = 50
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What is written of a run.
+    """Input of an export.
 
-    dataset : the observations that the run saw. whole : all of them, as they are stored. named :
-    what people have said of components and modes of these data.
+    dataset : the observations that the run saw. whole : all stored observations. named : names and
+    notes on components and modes of these data.
     """
 
     particles: Particles
@@ -44,7 +44,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its name on screen, what writes it, and whether of the best fit alone."""
+    """A file format: its label, its writer, and whether it holds only the best fit."""
 
     label: str
     write: Callable[[Exported, BinaryIO], None]
@@ -52,13 +52,13 @@ class Format:
 
 
 def _netcdf(run: Exported, file: BinaryIO) -> None:
-    """With notes as attributes, and beside each component what was said of it."""
+    """NetCDF with all notes as an attribute, and the note on each component and mode."""
     tree = run.particles.to_datatree(run.dataset)
     if notes := run.named.notes:
         A = tree["posterior"]["A"]
         components, modes = run.named.of_each(A.to_numpy().reshape(-1, *A.shape[2:]))
-        of_each = np.array([[_said(note) for note in some] for some in components], dtype=object)
-        near = np.array([_said(note) for note in modes], dtype=object)
+        of_each = np.array([[_caption(note) for note in some] for some in components], dtype=object)
+        near = np.array([_caption(note) for note in modes], dtype=object)
         chain, draw, _, component = A.dims
         tree["posterior"] = (
             tree["posterior"]
@@ -68,22 +68,22 @@ def _netcdf(run: Exported, file: BinaryIO) -> None:
                 mode_note=((chain, draw), near.reshape(A.shape[:2])),
             )
         )
-        told = [{"kind": note.kind, "name": note.name, "text": note.text} for note in notes]
-        tree.attrs["notes"] = json.dumps(told, ensure_ascii=False)
+        entries = [{"kind": note.kind, "name": note.name, "text": note.text} for note in notes]
+        tree.attrs["notes"] = json.dumps(entries, ensure_ascii=False)
     write_datatree(tree, file)
 
 
 def _scores(run: Exported, file: BinaryIO) -> None:
-    """A row per particle, with what was said of its mode and of its components."""
+    """A row per particle, with the notes on its mode and its components."""
     table = run.particles.scores()
     if run.named.notes:
         components, modes = run.named.of_each(np.asarray(run.particles.A))
-        said = {"mode_note": modes}
+        columns = {"mode_note": modes}
         for r in range(run.particles.R):
-            said[f"component_{r + 1}_note"] = [some[r] for some in components]
-        for column, notes in said.items():
+            columns[f"component_{r + 1}_note"] = [some[r] for some in components]
+        for column, notes in columns.items():
             if any(notes):
-                table[column] = [no_formula(_said(note)) for note in notes]
+                table[column] = [no_formula(_caption(note)) for note in notes]
     table.to_csv(file, index=False)
 
 
@@ -147,15 +147,15 @@ def _all_weights(run: Exported, file: BinaryIO) -> None:
         )
     model, chosen = model_of(particles)
     shape = run.whole.whole.blocks.N, particles.R
-    told = {"descr": "<f8", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, told)
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
     A = np.asarray(particles.A[best], dtype=np.float64)
     for W in weights_of_all(run.whole, A, model.loss(chosen)):
         file.write(np.ascontiguousarray(W.T).data)
 
 
 def cnmf_table(values: np.ndarray, rows: Sequence[object], columns: Sequence[object]) -> bytes:
-    """Text with tabs between cells, without a word above the names of rows, as cNMF writes it.
+    """Tab-separated text with an empty heading above the row names, as cNMF writes it.
 
     >>> cnmf_table(np.array([[0.5, 2.0]]), [1], ["MYC", "TP53"])
     b'\\tMYC\\tTP53\\n1\\t0.5\\t2.0\\n'
@@ -165,11 +165,11 @@ def cnmf_table(values: np.ndarray, rows: Sequence[object], columns: Sequence[obj
     return table.to_csv(sep="\t", lineterminator="\n").encode()
 
 
-def _said(note: Note | None) -> str:
-    return note.said if note else ""
+def _caption(note: Note | None) -> str:
+    return note.caption if note else ""
 
 
-# By the ending of the file's name.
+# By file extension.
 FORMATS = {
     "npz": Format("NumPy (NPZ)", lambda run, file: run.particles.save(file), False),
     "nc": Format("NetCDF (ArviZ)", _netcdf, False),
@@ -185,7 +185,7 @@ FORMATS = {
 
 
 def write(store: RunStore, run_id: str, ending: str, file: BinaryIO) -> int:
-    """Write a run in a format; how many particles are in it.
+    """Write a run in a format and return the number of particles in it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The strongest features of each component as a table and as GMT, which programs of sets read."""
+"""The strongest features of each component as a table and as a GMT file."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def gene_lists(
 def gmt(lists: pd.DataFrame, name: str) -> bytes:
     """A line for each component in each mode: its name, a description, its features.
 
-    ``lists`` : of :func:`gene_lists`. ``name`` : what the data are called.
+    ``lists`` : of :func:`gene_lists`. ``name`` : of the data.
     """
     lines = [
         [f"component {component}, {mode}", f"{len(some)} strongest of {name}", *some["feature"]]

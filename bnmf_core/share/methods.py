@@ -1,4 +1,4 @@
-"""What was done, in a paragraph to be pasted into a paper: data, model, runs, modes, programs."""
+"""A methods section for a paper: data, model, runs, modes, programs."""
 
 import platform
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ OF_CHAINS, OF_MASS = "Vehtari & others 2021", "Neal 2001"
 
 
 def references(answer: Answer) -> list[tuple[str, str]]:
-    """What was used, and where it was published, in short: algorithms, models, the distance."""
+    """Algorithms, models and distance in use, each with its short reference."""
     comparison, distance = answer.comparison, DISTANCES[answer.metric]
     models = dict.fromkeys(run.spec.model for run in comparison.runs)
     return [
@@ -37,7 +37,7 @@ def references(answer: Answer) -> list[tuple[str, str]]:
 
 
 def _works(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Of every run that this program made, its algorithm and the works that it used."""
+    """Label and references of the algorithm of every run that this program made."""
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         algorithm = ALGORITHMS.get(run.spec.algorithm)
         if algorithm is None:
@@ -50,17 +50,17 @@ def _works(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def packages() -> str:
-    """The packages that numbers depend on, with their versions."""
+    """Numerical packages with their versions."""
     return ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
 
 
 def methods(answer: Answer) -> str:
-    """Plain text: two paragraphs, and the works that they cite, a line for each.
+    """Return two paragraphs of plain text, and a line for each cited work.
 
-    Of masses and chains it tells only what has been computed.
+    Masses and chains are mentioned only if they have been computed.
     """
     comparison, dataset = answer.comparison, answer.comparison.dataset
-    distance, told = DISTANCES[answer.metric], references(answer)
+    distance, cited_works = DISTANCES[answer.metric], references(answer)
     own = [run for run in comparison.runs if run.spec.algorithm != FOREIGN]
     models = [
         f"“{MODELS[key].label}” ({MODELS[key].reference})"
@@ -98,21 +98,21 @@ def methods(answer: Answer) -> str:
     weighed = int((answer.table["weighed"] > 0).sum()) if answer.evidence is not None else 0
     if answer.evidence is not None and not answer.evidence.problem and weighed > 1:
         paragraphs[1] += f" Posterior masses were computed by annealed populations ({OF_MASS})."
-        told.append(("Masses", OF_MASS))
+        cited_works.append(("Masses", OF_MASS))
     if verdicts is not None and verdicts.by_run:
         state = "had" if verdicts.settled else "had not"
         paragraphs[1] += f" Chains {state} settled by rank-normalized R̂ and ESS ({OF_CHAINS})."
-        told.append(("Chains", OF_CHAINS))
+        cited_works.append(("Chains", OF_CHAINS))
     paragraphs[1] += (
         f" The runs were made by bnmf {made or VERSION}, this text by bnmf {VERSION}, with Python "
         f"{platform.python_version()}, {packages()}."
     )
-    in_full = cited("; ".join(short for _, short in told))
+    in_full = cited("; ".join(short for _, short in cited_works))
     return by_authors("\n\n".join([*paragraphs, "\n".join(in_full)])) + "\n"
 
 
 def _model_settings(comparison: Comparison) -> str:
-    """The settings of every model, as the runs took them; "" without."""
+    """A sentence on the settings of each model; "" without settings."""
     found = {}
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         values = particles.info.get("model_settings", run.spec.model_settings) or {}
@@ -120,10 +120,10 @@ def _model_settings(comparison: Comparison) -> str:
         if numbers and run.spec.model in MODELS:
             found[run.spec.model] = listed(f"{key} = {value:.4g}" for key, value in numbers.items())
     return "".join(
-        f" Settings of “{MODELS[key].label}” were {said}." for key, said in found.items()
+        f" Settings of “{MODELS[key].label}” were {text}." for key, text in found.items()
     )
 
 
 def _inside(label: str) -> str:
-    """A label as it stands within a sentence."""
+    """A label in lower case for use within a sentence."""
     return label[:1].lower() + label[1:]

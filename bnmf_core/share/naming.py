@@ -1,4 +1,4 @@
-"""How the runs of a comparison look, and where its numbers come from."""
+"""Styles of the runs of a comparison, and the provenance of its numbers."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def styles_of(comparison: Comparison) -> dict[str, RunStyle]:
 
 
 def styles_of_groups(comparison: Comparison) -> dict[str, RunStyle]:
-    """As :func:`styles_of`, but the first of runs that differ in the seed is called as they all."""
+    "As :func:`styles_of`, but the first run of each group of repetitions has the group's name."
     groups = comparison.repetitions()
     names = group_names(comparison.runs, groups, counted=False)
     return {
@@ -29,9 +29,9 @@ def styles_of_groups(comparison: Comparison) -> dict[str, RunStyle]:
 
 
 def origin_of(comparison: Comparison, data: str = "") -> str:
-    """Where the numbers come from: data, rank, runs, seeds, how they ended.
+    """The provenance of the numbers: data, rank, runs, seeds, status.
 
-    ``data`` : what the dataset is called, its own name if left out.
+    ``data`` : shown name of the dataset, by default its own.
     """
     names = run_names(comparison.runs)
     parts = [f"{data or comparison.dataset.name}, rank {comparison.rank}"]
@@ -40,8 +40,8 @@ def origin_of(comparison: Comparison, data: str = "") -> str:
         seed = f"seed {run.spec.seed}"
         # A name that tells runs apart has the seed already.
         seed = "" if f", {seed}," in f"{names[run.id]}," else seed
-        told = f"{seed}{made}".removeprefix(", ")
-        parts.append(f"{names[run.id]} ({told})" if told else names[run.id])
+        details = f"{seed}{made}".removeprefix(", ")
+        parts.append(f"{names[run.id]} ({details})" if details else names[run.id])
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         if failed := particles.info.get("failed_chains"):
             several = f"{len(failed)} chains of " if len(failed) > 1 else ""

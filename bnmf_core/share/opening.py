@@ -1,6 +1,6 @@
-"""Archives opened: an archive comes into a store whole, or is refused in a sentence.
+"""Open archives: import an archive into a store in full, or refuse it.
 
-Results are taken only from archives that this store has signed, and from the program's own
+Results are imported only from archives that this store has signed, and from the program's own
 examples; those of other archives are computed again.
 """
 
@@ -20,16 +20,16 @@ from bnmf_core.share.contents import Archive, entered, read
 from bnmf_core.share.unpacking import ANEW, REMEDY, Source
 from bnmf_core.store import arrivals, disk, files, folders, notes, records
 from bnmf_core.store.database import Change
-from bnmf_core.store.datasets import is_kept, write_dataset
+from bnmf_core.store.datasets import is_stored, write_dataset
 from bnmf_core.store.run_store import RunStore
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What of an archive is in the store now: ids of runs, and sentences that are to be known."""
+    """Ids of the imported runs, and notices."""
 
     run_ids: tuple[str, ...]
-    said: tuple[str, ...]
+    notices: tuple[str, ...]
 
 
 def load_archive(source: Source, salvage: bool = False) -> Archive:
@@ -54,30 +54,30 @@ def load_archive(source: Source, salvage: bool = False) -> Archive:
     ...     print(error)
     There is no file 'elsewhere.zip'.
     """
-    with _said(salvage), tempfile.TemporaryDirectory() as aside:
+    with _disk_errors(salvage), tempfile.TemporaryDirectory() as aside:
         return read(source, Path(aside), None, salvage)
 
 
 def open_archive(store: RunStore, source: Source, salvage: bool = False) -> Opened:
-    """Bring an archive into a store, whole or not at all.
+    """Import an archive into a store, in full or not at all.
 
-    Runs that are there already are not brought in twice. ``salvage`` : leave out what is damaged,
-    rather than refuse the archive.
+    Runs that the store already has are not imported again. ``salvage`` : leave out damaged parts
+    instead of refusing the archive.
 
     Raises
     ------
     StoreError
         When it is no archive, or is not whole, or there is no room for it.
     """
-    with _said(salvage), arrivals.arriving(store.database) as aside:
+    with _disk_errors(salvage), arrivals.arriving(store.database) as aside:
         unpacked = aside / "unpacked"
         unpacked.mkdir()
         return _bring(store, read(source, unpacked, store.root, salvage), aside, unpacked)
 
 
 @contextmanager
-def _said(salvage: bool) -> Iterator[None]:
-    """Say what a disk could not do, and do not advise to salvage what is being salvaged."""
+def _disk_errors(salvage: bool) -> Iterator[None]:
+    """Turn disk errors into StoreErrors; do not advise to salvage while salvaging."""
     try:
         yield
     except OSError as error:
@@ -94,7 +94,7 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     places: list[str] = []
 
     def free(place: str) -> bool:
-        """Whether something is to come to this place."""
+        """Reserve a place in the store; False if it is taken."""
         if (store.root / place).exists():
             return False
         places.append(place)
@@ -103,19 +103,19 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     place = f"datasets/{dataset.hash}"
     if free(place):
         write_dataset(aside / place, dataset)
-    elif not is_kept(store.root / place, dataset):
+    elif not is_stored(store.root / place, dataset):
         write_dataset(store.root / place, dataset)
-    # Results that are kept of a run of before are not those of another one of its name.
+    # Stored results of an earlier run must not count for another run with its id.
     taken = set(store.made()) | (set() if archive.trusted else _remembered(store))
     run_ids, fresh = [], True
-    for told in archive.runs:
-        run_id, particles = told["id"], archive.particles[told["id"]]
-        if run_id in taken and _is_here(store, run_id, particles, dataset.hash):
+    for entry in archive.runs:
+        run_id, particles = entry["id"], archive.particles[entry["id"]]
+        if run_id in taken and _is_stored(store, run_id, particles, dataset.hash):
             run_ids.append(run_id)
             continue
         while run_id in taken or not free(f"{RUNS}/{run_id}"):
             fresh, run_id = False, secrets.token_hex(4)
-        record = entered(told, run_id, store.owner, dataset.hash, particles)
+        record = entered(entry, run_id, store.owner, dataset.hash, particles)
         folders.write_particles(aside / RUNS / run_id, particles, final=False)
         records.write_copy(aside / RUNS / run_id, record)
         changes.append(records.insertion(record))
@@ -130,23 +130,23 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     shutil.rmtree(unpacked)
     store.check_room(0)
     arrivals.enter(store.database, aside, places, changes)
-    return Opened(tuple(run_ids), archive.said)
+    return Opened(tuple(run_ids), archive.notices)
 
 
-def _is_here(store: RunStore, run_id: str, particles: Particles, dataset_id: str) -> bool:
-    """Whether the store has this very run."""
+def _is_stored(store: RunStore, run_id: str, particles: Particles, dataset_id: str) -> bool:
+    """Whether the store has an identical run."""
     try:
-        here, data = store.particles(run_id), store.run(run_id).dataset
+        stored, data = store.particles(run_id), store.run(run_id).dataset
     except BNMFError:  # another owner's, or torn, or gone
         return False
-    ours, theirs = here.arrays, particles.arrays
-    return (here.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
+    ours, theirs = stored.arrays, particles.arrays
+    return (stored.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
         ours[name].tobytes() == theirs[name].tobytes() for name in ours
     )
 
 
 def _remembered(store: RunStore) -> set[str]:
-    """Ids of runs, here or gone, of which results are kept."""
+    """Ids of all runs with stored results, including deleted runs."""
     found: set[str] = set()
     for path in (store.root / ANALYSES).glob(f"*/{ABOUT}"):
         with suppress(StoreError, KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""The pictures of a comparison, each with how to read it and the table behind it.
+"""The figures of a comparison, each with its caption and data table.
 
-Pages and reports draw the same ones from here.
+Pages and reports share them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from bnmf_core.findings.spreads import Spreads
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of, styles_of_groups
 
-# Modes whose components are drawn, words of a component, labels whose scores are drawn.
+# Largest numbers of drawn modes, words of a component, and labels.
 MODES, WORDS, LABELS = 4, 10, 3
 ON_MAP = (
     "Each point is one whole factorization; near points are alike. Circles with numbers mark each "
@@ -71,10 +71,10 @@ TURNED = (
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, or only a table, with what has to be said beside it.
+    """A figure, or only a table, with its caption.
 
-    key : names its files. title : of the table where there is no figure. reading : how to read it,
-    in a sentence or two. table : the numbers behind it. figure : None where it is a table only.
+    key : names its files. title : of a table without a figure. reading : the caption. table : the
+    numbers. figure : None for a table only.
     """
 
     key: str
@@ -86,7 +86,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A comparison seen under a distance and cut into modes, and what its runs are called."""
+    """A comparison with its distance, its modes and the names of its runs."""
 
     answer: Answer
 
@@ -112,7 +112,7 @@ class Subject:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What every run is called."""
+        """Name of every run."""
         return run_names(self.comparison.runs)
 
     @cached_property
@@ -132,7 +132,7 @@ class Subject:
 
 
 def likelihood_power(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
-    """How the masses of modes, which are called so, depend on the noise model."""
+    """The masses of modes against the likelihood power."""
     masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.powers}
     rows = [
         part.assign(mode=np.array(names)[part.index], power=power) for power, part in masses.items()
@@ -141,7 +141,7 @@ def likelihood_power(weighed: Evidence, modes: Modes, names: Sequence[str]) -> P
 
 
 def spreads(found: Spreads, mode_names: Sequence[str]) -> Picture:
-    """How far components turn with the data, among draws and from mode to mode."""
+    """Angles of components among resamples, among draws and between modes."""
     figure = spreads_of_components(
         found.intervals,
         found.angles,
@@ -160,14 +160,14 @@ def spreads(found: Spreads, mode_names: Sequence[str]) -> Picture:
     return Picture("spreads", reading, found.table, figure)
 
 
-def discovery(told: Unseen) -> Picture:
-    """How many modes the first restarts would have found, and more would."""
+def discovery(unseen: Unseen) -> Picture:
+    """The number of modes found against the number of restarts, extrapolated."""
     reading = (
         "A curve that has become flat says that more restarts hardly find anything new. Left of "
-        f"the line {told.restarts} restarts, on average over their order; right of it what more "
+        f"the line {unseen.restarts} restarts, on average over their order; right of it what more "
         "would find."
     )
-    return Picture("discovery", reading, told.curve, discovery_curve(told))
+    return Picture("discovery", reading, unseen.curve, discovery_curve(unseen))
 
 
 def counted(linkage: np.ndarray, threshold: float, distance: Distance) -> Picture:
@@ -209,8 +209,8 @@ def _spreads(subject: Subject) -> Iterator[Picture]:
     found = spread_facts.spreads(subject.answer)
     if found is not None and found.farthest:
         picture = spreads(found, subject.answer.mode_names)
-        said = say(spread_facts.facts(found), subject.answer.mode_names)
-        yield replace(picture, reading=f"{said} {picture.reading}")
+        sentence = say(spread_facts.facts(found), subject.answer.mode_names)
+        yield replace(picture, reading=f"{sentence} {picture.reading}")
 
 
 def _words(subject: Subject) -> Iterator[Picture]:
@@ -249,9 +249,9 @@ def _likelihood_power(subject: Subject) -> Iterator[Picture]:
 
 
 def _discovery(subject: Subject) -> Iterator[Picture]:
-    told = subject.answer.unseen
-    if told is not None and told.restarts > 1:
-        yield discovery(told)
+    unseen = subject.answer.unseen
+    if unseen is not None and unseen.restarts > 1:
+        yield discovery(unseen)
 
 
 def _counted(subject: Subject) -> Iterator[Picture]:
@@ -267,14 +267,14 @@ def _downstream(subject: Subject) -> Iterator[Picture]:
     everything = np.ones(len(subject.comparison.members), dtype=bool)
     found = subject.answer.posterior
     labels = list(dict.fromkeys(scores.table["label"]))
-    untold = f" Not drawn: {listed(labels[LABELS:])}." if len(labels) > LABELS else ""
+    not_drawn = f" Not drawn: {listed(labels[LABELS:])}." if len(labels) > LABELS else ""
     for label in labels[:LABELS]:
         chosen = scores.table[scores.table["label"] == label]
         mixed = None if found is None else found.scores_of(label)
         figure = auc_plot(chosen, subject.comparison.members, subject.styles, everything, mixed)
         reading = (
             f"{label}: each point is a classifier trained on the weights of one factorization, "
-            f"and scored on observations whose label it was not shown.{untold}"
+            f"and scored on observations whose label it was not shown.{not_drawn}"
         )
         yield Picture(f"auc_{labels.index(label) + 1}", reading, chosen, figure)
 
@@ -295,7 +295,7 @@ def _coverage(subject: Subject) -> Iterator[Picture]:
     yield Picture("coverage", COVERED, table, figure)
 
 
-# In the order of a report; each gives what there is to show, perhaps nothing.
+# In the order of a report; each yields no figure where there is nothing to show.
 PICTURES: tuple[Callable[[Subject], Iterator[Picture]], ...] = (
     _map,
     _bases,
@@ -311,5 +311,5 @@ PICTURES: tuple[Callable[[Subject], Iterator[Picture]], ...] = (
 
 
 def pictures(subject: Subject) -> list[Picture]:
-    """Everything that there is to show of a comparison."""
+    """All figures of a comparison."""
     return [picture for draw in PICTURES for picture in draw(subject)]

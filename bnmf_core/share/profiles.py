@@ -36,7 +36,7 @@ def profile_names(features: Sequence[str], rank: int) -> list[str]:
 def signatures_table(features: Sequence[str], A: np.ndarray) -> pd.DataFrame:
     """Columns of A (D, R) scaled to sum to 1; an empty one stays zero.
 
-    The 96 channels stand in the order and spelling of COSMIC's files; other features as they are.
+    The 96 channels have the order and spelling of COSMIC's files; other features are unchanged.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def signatures_table(features: Sequence[str], A: np.ndarray) -> pd.DataFrame:
 def activities_table(
     features: Sequence[str], observations: Sequence[str], A: np.ndarray, W: np.ndarray
 ) -> pd.DataFrame:
-    """Of each of N observations, the part of its total that each component makes.
+    """The contribution of each component to the total of each of N observations.
 
-    A (D, R), W (R, N). Of counts these are counts, not rounded.
+    A (D, R), W (R, N). For counts these are counts, not rounded.
     """
     amounts = sample_amounts(A, W)
     table = pd.DataFrame(amounts.T, columns=profile_names(features, len(W)))
@@ -73,5 +73,5 @@ def activities_table(
 
 
 def written(table: pd.DataFrame) -> bytes:
-    """Text with tabs between cells, as SigProfiler's programs read it."""
+    """Tab-separated text for SigProfiler."""
     return table.to_csv(sep="\t", index=False, lineterminator="\n").encode()

@@ -1,12 +1,12 @@
 "use strict";
-// Text goes into the page as text only; nothing is asked of any host.
+// Text is inserted as text only; the page makes no requests.
 (async () => {
   const unpacked = async id => {
     const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).text();
   };
-  const told = document.getElementById("told");
+  const notice = document.getElementById("told");
   let content;
   try {
     content = JSON.parse(await unpacked("content"));
@@ -14,17 +14,17 @@
     program.textContent = await unpacked("plotly");
     document.head.append(program);
   } catch (error) {
-    told.textContent = "The pictures cannot be opened here: this browser is too old, or the file is damaged. The sentences and tables below are whole.";
+    notice.textContent = "The pictures cannot be opened here: this browser is too old, or the file is damaged. The sentences and tables below are whole.";
     return;
   }
 
-  // What was chosen in the toolbox; kept in the browser where it allows that.
+  // Selection in the toolbox, in local storage if the browser allows it.
   const fresh = () => ({ runs: content.runs.map(r => ({ name: r.name, color: r.color, shown: true })), modes: content.modes.map(m => m.name), search: "", picked: [] });
   const place = "report " + content.id;
   let chosen = fresh();
   try {
-    const kept = JSON.parse(localStorage.getItem(place));
-    if (kept && kept.runs.length === chosen.runs.length && kept.modes.length === chosen.modes.length) chosen = kept;
+    const stored = JSON.parse(localStorage.getItem(place));
+    if (stored && stored.runs.length === chosen.runs.length && stored.modes.length === chosen.modes.length) chosen = stored;
   } catch (error) { /* a file may have no storage */ }
   const keep = () => { try { localStorage.setItem(place, JSON.stringify(chosen)); } catch (error) { /* likewise */ } };
 
@@ -187,6 +187,6 @@
   dark.addEventListener("change", () => drawFigures());
   fill();
   await redraw();
-  told.remove();
+  notice.remove();
   document.body.dataset.ready = "yes";
 })();

@@ -1,8 +1,7 @@
-"""A report of a comparison: one HTML file that asks nothing of any host.
+"""A report of a comparison: one HTML file that makes no requests.
 
-What was found stands first and is readable without a script; below it figures that can be zoomed,
-a table of all factorizations, settings, versions and references. The data of every figure are
-inside.
+Findings come first and need no script; then interactive figures, a table of all factorizations,
+settings, versions and references. The file contains the data of every figure.
 """
 
 import base64
@@ -28,12 +27,12 @@ from bnmf_core.share.sections import body
 
 offline = lazy("plotly.offline")
 
-# Bytes that a report has at most, and rows of a table that remain where it would have more.
+# Largest size of a report in bytes, and rows of a shortened table.
 LIMIT, FEWER = 5_000_000, 500
 # Significant digits of numbers in tables.
 DIGITS = 9
 HERE = Path(__file__).parent
-# Of a factorization: column of the members, heading; that of its error is what the runs measure.
+# Columns of the members and their headings; the heading of the error depends on the measure.
 COLUMNS = {
     "run": "run",
     "particle": "number",
@@ -51,8 +50,8 @@ SHORTENED = f" Its table is cut after {FEWER} rows, to keep the file small."
 def report(answer: Answer, limit: int = LIMIT) -> bytes:
     """The report as HTML, of at most ``limit`` bytes as far as pictures and tables can give way.
 
-    Where it would be larger, figures become pictures, the largest first; then tables are cut. Both
-    is said under the figure.
+    A larger report has images for figures, the largest first; then shortened tables. The captions
+    state both.
     """
     subject = Subject(answer)
     shown = [
@@ -77,7 +76,7 @@ def _made_small(picture: Picture) -> Picture:
 
 
 def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
-    """The same with the largest figure as a picture, else with the longest table cut."""
+    """Rasterize the largest figure, else shorten the longest table; None if neither is possible."""
     weights = [
         0 if p.figure is None or AS_PICTURE in p.reading else len(p.figure.to_json()) for p in shown
     ]
@@ -96,10 +95,10 @@ def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
 
 
 def title(comparison: Comparison) -> str:
-    """What the report is about: the launch's name, if runs of one were given it, data and rank."""
+    """The launch's name, if all runs are of one named launch, data and rank."""
     called = {run.launch_name for run in comparison.runs}
-    told = f"{comparison.dataset.name}, {comparison.rank} components"
-    return f"{called.pop()}: {told}" if len(called) == 1 and any(called) else told
+    data = f"{comparison.dataset.name}, {comparison.rank} components"
+    return f"{called.pop()}: {data}" if len(called) == 1 and any(called) else data
 
 
 def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
@@ -113,7 +112,7 @@ def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
         ],
         "modes": [{"name": name} for name in subject.answer.mode_names],
         "factorizations": _factorizations(subject),
-        "pictures": [_told(subject, picture) for picture in shown],
+        "pictures": [_plain_picture(subject, picture) for picture in shown],
     }
     parts = {
         "title": escape(named),
@@ -124,7 +123,7 @@ def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
         "js": (HERE / "report.js").read_text(),
     }
     page = (HERE / "report.html").read_text()
-    # All at once: a name in the data may look like one of these.
+    # All at once: a name in the data may look like a placeholder.
     page = re.sub(r"\{(\w+)\}", lambda found: parts.get(found[1], found[0]), page)
     return page.encode()
 
@@ -133,11 +132,11 @@ def _packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
-def _told(subject: Subject, picture: Picture) -> dict[str, object]:
-    """A picture as plain values: its figure, which run each trace is of, which members it shows."""
-    told: dict[str, object] = {"key": picture.key, "table": _plain(picture.table)}
+def _plain_picture(subject: Subject, picture: Picture) -> dict[str, object]:
+    """A picture as plain values: its figure, the run of each trace, the members it shows."""
+    values: dict[str, object] = {"key": picture.key, "table": _plain(picture.table)}
     if picture.figure is None:
-        return told | {"figure": None, "runs": [], "members": []}
+        return values | {"figure": None, "runs": [], "members": []}
     figure = go.Figure(picture.figure)
     figure.update_layout(template="none", width=None)
     labels = [style.label for style in subject.styles.values()]
@@ -151,11 +150,11 @@ def _told(subject: Subject, picture: Picture) -> dict[str, object]:
         None if run is None or trace.customdata is None else [*map(named_by, trace.customdata)]
         for run, trace in zip(of_run, figure.data, strict=True)
     ]
-    return told | {"figure": drawn, "runs": of_run, "members": members}
+    return values | {"figure": drawn, "runs": of_run, "members": members}
 
 
 def _run_of(name: str | None, labels: Sequence[str]) -> int | None:
-    """Which run a trace is of, as far as its name says."""
+    """Index of the run that a trace belongs to, by its name."""
     found = [i for i, label in enumerate(labels) if f"{name}, ".startswith(f"{label}, ")]
     return max(found, key=lambda i: len(labels[i])) if found else None
 
@@ -185,7 +184,7 @@ def _factorizations(subject: Subject) -> dict[str, object]:
 
 
 def _plain(table: pd.DataFrame) -> dict[str, list[object]]:
-    """A table as plain values: six digits of a number, null for none."""
+    """A table as plain values: rounded numbers, null for missing ones."""
     columns = [[_value(value) for value in table[column].tolist()] for column in table.columns]
     return {
         "columns": list(map(str, table.columns)),

@@ -1,6 +1,6 @@
-"""What the JSON of an archive may say: types, ranges and lengths of every entry.
+"""Schema of the JSON in an archive: types, ranges and lengths of every entry.
 
-An archive may come from a stranger: what is not declared here is refused before anything is kept.
+An archive may come from a stranger: anything not declared here is refused before it is stored.
 """
 
 import re
@@ -14,11 +14,11 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.core.names import clean_name
 from bnmf_core.store.notes import LONGEST_NAME, LONGEST_TEXT
 
-# Seconds since 1970 that every calendar can show, and those that work may have taken.
+# Upper limits of seconds since 1970, and of finite numbers.
 LATEST = 250_000_000_000.0
 LARGEST = sys.float_info.max
 LONGEST = 2000
-# A file of an archive; a name that is none of these is never written.
+# Names of files in an archive; others are never written.
 MEMBER = (
     r"^(dataset/(meta\.json|X\.npy|arrays\.npz|texts\.npz)|notes/[0-9a-f]{8}\.npz"
     r"|report\.html|repeat\.py"
@@ -44,7 +44,7 @@ Settings = Annotated[dict[Key, bool | Whole | Finite | Text | None], Meta(max_le
 
 
 class Spec(Struct, forbid_unknown_fields=True):
-    """What a run was asked to do; what was added since a program of before has its default."""
+    """The spec of a run; fields missing in older archives have defaults."""
 
     algorithm: Key
     rank: Some
@@ -98,7 +98,7 @@ class FailedChain(Struct, forbid_unknown_fields=True):
 
 
 class Info(Struct, forbid_unknown_fields=True):
-    """What is known of a run beside its spec."""
+    """Metadata of a run besides its spec."""
 
     version: Text = ""
     dataset: Text = ""
@@ -116,7 +116,7 @@ class Info(Struct, forbid_unknown_fields=True):
 
 
 class Made(Struct):
-    """What a run has made: the names of its arrays, and their checksums."""
+    """Names and checksums of the arrays of a run."""
 
     spec: Spec
     info: Info
@@ -139,7 +139,7 @@ class Shape(Struct, forbid_unknown_fields=True):
 
 
 class Blocks(Struct, forbid_unknown_fields=True):
-    """Where data are of which an archive holds a sample; nothing is opened there."""
+    """Location of the full data of which an archive holds a sample; it is never opened."""
 
     path: Text
     observations: Literal["rows", "columns"]
@@ -151,7 +151,7 @@ class Blocks(Struct, forbid_unknown_fields=True):
 
 
 class Data(Struct):
-    """What is kept of the data beside their arrays."""
+    """Metadata of a dataset."""
 
     name: Text
     shape: tuple[Some, Some]
@@ -168,8 +168,8 @@ class Data(Struct):
     whole: Blocks | None = None
 
 
-class Told(Struct, forbid_unknown_fields=True):
-    """What a note says."""
+class NoteText(Struct, forbid_unknown_fields=True):
+    """The name and text of a note."""
 
     kind: Literal["component", "mode"]
     name: Annotated[str, Meta(max_length=LONGEST_NAME)]
@@ -181,12 +181,12 @@ Kind = TypeVar("Kind")
 
 
 def decoded(text: bytes | Raw, kind: type[Kind], what: str) -> Kind:
-    """JSON as a ``kind``; ``what`` it is, as the subject of a sentence.
+    """Decode JSON as a ``kind``; ``what`` is the subject of the error message.
 
     Raises
     ------
     StoreError
-        Saying where it is something else.
+        When the JSON does not fit; the message names the part.
     """
     try:
         return msgspec.json.decode(text, type=kind)
@@ -195,7 +195,7 @@ def decoded(text: bytes | Raw, kind: type[Kind], what: str) -> Kind:
 
 
 def converted(value: object, kind: type[Kind], what: str) -> Kind:
-    """Plain values as a ``kind``; see :func:`decoded`."""
+    """Convert plain values to a ``kind``; see :func:`decoded`."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
@@ -203,7 +203,7 @@ def converted(value: object, kind: type[Kind], what: str) -> Kind:
 
 
 def clean(value: Any) -> Any:
-    """Plain values whose texts are one line of visible characters."""
+    """Reduce every text to one line of printable characters."""
     if isinstance(value, str):
         return clean_name(value, LONGEST)
     if isinstance(value, dict):
@@ -212,7 +212,7 @@ def clean(value: Any) -> Any:
 
 
 def _other(what: str, error: Exception) -> StoreError:
-    """Which part is not what it must be, as far as that is known."""
+    """The error that names the wrong part, if it is known."""
     place = re.search(r"`\$?\.?([\w.\[\]]+)`$|field `(\w+)`", str(error))
     where = f" in its part {clean_name(place[1] or place[2])!r}" if place else ""
     return StoreError(f"{what} is not what it must be{where}.")

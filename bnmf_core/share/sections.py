@@ -1,4 +1,4 @@
-"""What of a report can be read without a script: sentences and tables, as HTML."""
+"""The static part of a report: sentences and tables as HTML."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ from bnmf_core.share.naming import origin_of
 from bnmf_core.share.pictures import Picture, Subject
 from bnmf_core.version import VERSION
 
-# Rows of a table that is shown as it is; a longer one scrolls in a box.
+# A longer table scrolls in a box.
 MOST_ROWS = 40
 
 
 def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
-    """Everything between head and script; empty places wait there for the pictures."""
+    """The HTML between head and script, with placeholders for the pictures."""
     comparison, answer = subject.comparison, subject.answer
     now = datetime.now().astimezone()
     lacking = "; ".join(stage.label for stage in stages.missing(comparison))
@@ -39,12 +39,12 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         "<h2>Verdicts</h2><ul>",
         *(
             f"<li><strong>{escape(name)}{'' if name.endswith('?') else ':'} "
-            f"{escape(verdict.word)}.</strong> {escape(verdict.said)}</li>"
+            f"{escape(verdict.word)}.</strong> {escape(verdict.sentence)}</li>"
             for name, verdict in verdicts.of(answer).items()
         ),
         "</ul><h2>Findings</h2><ol class='findings'>",
         *(
-            f"<li><strong>{escape(finding.said)}</strong> "
+            f"<li><strong>{escape(finding.sentence)}</strong> "
             f"<span class='doubt'>{escape(finding.doubt)}</span></li>"
             for finding in answer.findings
         ),
@@ -105,7 +105,7 @@ def _modes(subject: Subject) -> str:
 
 
 def _notes(subject: Subject) -> str:
-    """What people have written on modes and components of these data, as far as it was found."""
+    """Table of the notes on modes and components."""
     answer, comparison = subject.answer, subject.comparison
     A = comparison.aligned(subject.modes.representative[:1])[0]
     found = zip(answer.mode_names, answer.named.of_modes(comparison, subject.modes), strict=True)
@@ -174,7 +174,7 @@ RUN_HEADS = ("run", "what", "model", "seed", "settings", "ended", "seconds")
 
 
 def run_rows(subject: Subject) -> list[tuple[str, ...]]:
-    """What was run, a row for each run, by :data:`RUN_HEADS`."""
+    """A row for each run with the columns :data:`RUN_HEADS`."""
     rows: list[tuple[str, ...]] = []
     comparison = subject.comparison
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
@@ -212,9 +212,9 @@ def _setting(value: object) -> str:
 
 def _provenance(subject: Subject, now: datetime) -> str:
     comparison, dataset = subject.comparison, subject.comparison.dataset
-    told = references(subject.answer)
-    named = "".join(f"<li>{escape(what)}: {escape(short)}</li>" for what, short in told)
-    works = cited("; ".join(short for _, short in told))
+    sources = references(subject.answer)
+    named = "".join(f"<li>{escape(what)}: {escape(short)}</li>" for what, short in sources)
+    works = cited("; ".join(short for _, short in sources))
     in_full = "".join(f"<li>{escape(work)}</li>" for work in works)
     program = code.script(comparison, f"bnmf-{comparison.key}.zip")
     made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))

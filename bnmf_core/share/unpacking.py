@@ -1,6 +1,6 @@
-"""The files of an archive, written into a folder where each is what the list of contents says.
+"""Unpack an archive into a folder and verify each file against the list of contents.
 
-Sizes and names are looked at before anything is written, and bytes are counted while it is.
+Sizes and names are checked before anything is written; bytes are counted during writing.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ from bnmf_core.core.names import clean_name, listed
 from bnmf_core.share import schema
 from bnmf_core.share.archive import ANALYSES, FORMAT, MANIFEST, SIGNATURE
 
-# What may be unpacked: bytes of one archive, of its list of contents, and of any archive whatever
-# its size; of a larger one so many times its size. And files, whose names alone take room.
+# Limits: bytes of an archive, of its list of contents, bytes allowed for any archive, and the
+# largest ratio of unpacked to packed size; then the number of files.
 MOST, MOST_LISTED, MOST_OF_ANY, MOST_TIMES = 8 * 10**9, 3 * 10**7, 2**28, 100
 MOST_FILES = 100_000
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BLOCK = 2**20
-# Damaged or missing files that are named.
+# Damaged or missing files named in a message.
 MOST_NAMED = 3
 REMEDY = "Save or download it anew."
 ANEW = f"{REMEDY[:-1]}; `bnmf open --salvage` brings in what is whole of it."
@@ -38,12 +38,12 @@ NONE = (
 )
 
 Source: TypeAlias = str | Path | BinaryIO
-# Whether results of an archive are to be trusted, by its list of contents and its signature.
+# Decides from the list of contents and its signature whether results are trusted.
 Trust: TypeAlias = Callable[[bytes, bytes], bool]
 
 
 class Member(NamedTuple):
-    """A file of an archive: its size as it is declared, and its bytes."""
+    """A file of an archive: its declared size and its bytes."""
 
     size: int
     blocks: Callable[[], Iterator[bytes]]
@@ -51,32 +51,32 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class Unpacked:
-    """What is in the folder now.
+    """The unpacked files.
 
-    trusted : whether results are there, too. said : sentences about what is not.
+    trusted : whether results are included. notices : sentences on what is missing.
     """
 
     manifest: schema.Manifest
     trusted: bool
-    said: tuple[str, ...]
+    notices: tuple[str, ...]
 
 
 def unpack(source: Source, aside: Path, trust: Trust, salvage: bool) -> Unpacked:
     """Write the files of an archive into a folder.
 
-    ``salvage`` : leave out what is damaged or missing, rather than refuse all of it.
+    ``salvage`` : leave out damaged or missing parts instead of refusing the archive.
 
     Raises
     ------
     StoreError
         When it is no archive, is damaged, or would take too much room.
     """
-    said: list[str] = []
+    notices: list[str] = []
 
     def wrong(sentence: str, remedy: str = ANEW) -> None:
         if not salvage:
             raise StoreError(f"{sentence} Nothing of it was kept. {remedy}")
-        said.append(sentence)
+        notices.append(sentence)
 
     with _opened(source) as file:
         try:
@@ -84,13 +84,15 @@ def unpack(source: Source, aside: Path, trust: Trust, salvage: bool) -> Unpacked
         except StoreError as error:
             if not salvage:
                 raise
-            said.append(f"{str(error).rstrip('.')}; what came before is opened.")
+            notices.append(f"{str(error).rstrip('.')}; what came before is opened.")
             members = _before_the_end(file)
         if MANIFEST not in members:
             raise StoreError(NONE)
-        told = _whole(members.pop(MANIFEST))
+        listing = _whole(members.pop(MANIFEST))
         try:
-            manifest = schema.decoded(told, schema.Manifest, "The list of contents of this archive")
+            manifest = schema.decoded(
+                listing, schema.Manifest, "The list of contents of this archive"
+            )
         except StoreError as error:
             raise StoreError(f"{error} {REMEDY}") from error
         if manifest.format > FORMAT:
@@ -100,27 +102,27 @@ def unpack(source: Source, aside: Path, trust: Trust, salvage: bool) -> Unpacked
                 "Update this one; `bnmf open --salvage` brings in what it understands.",
             )
         signature = members.pop(SIGNATURE, None)
-        trusted = trust(told, b"" if signature is None else _whole(signature))
+        trusted = trust(listing, b"" if signature is None else _whole(signature))
         if unknown := members.keys() - manifest.sha256.keys():
             wrong(f"This archive holds files that its list does not name: {_some(unknown)}.")
         _check_room(file, aside, members)
         if lost := _write(members, manifest.sha256, aside, trusted):
             wrong(f"Files of this archive are damaged or missing: {_some(lost)}.")
     whole = not any(name.startswith(ANALYSES) for name in lost)
-    return Unpacked(manifest, trusted and whole, tuple(said))
+    return Unpacked(manifest, trusted and whole, tuple(notices))
 
 
 def _write(
     members: Mapping[str, Member], sums: Mapping[str, str], aside: Path, trusted: bool
 ) -> set[str]:
-    """Write what is whole, results only where they are ``trusted``; names of what is not."""
+    """Write intact files, results only if ``trusted``; return the names of damaged files."""
     lost = set()
     for name, expected in sums.items():
         if name not in members:
             lost.add(name)
             continue
-        kept = trusted or not name.startswith(ANALYSES)
-        path, digest = aside / name if kept else Path(os.devnull), hashlib.sha256()
+        is_wanted = trusted or not name.startswith(ANALYSES)
+        path, digest = aside / name if is_wanted else Path(os.devnull), hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             try:
@@ -131,13 +133,13 @@ def _write(
                 digest = hashlib.sha256(b"damaged")
         if digest.hexdigest() != expected:
             lost.add(name)
-            if kept:
+            if is_wanted:
                 path.unlink()
     return lost
 
 
 def _check_room(file: BinaryIO, aside: Path, members: Mapping[str, Member]) -> None:
-    """Refuse what would grow too large, before any of it is written."""
+    """Refuse an archive that would grow too large."""
     size = file.seek(0, 2)
     most = min(MOST, max(MOST_OF_ANY, MOST_TIMES * size), shutil.disk_usage(aside).free // 2)
     if (total := sum(member.size for member in members.values())) > most:
@@ -160,8 +162,8 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _damage_said(what: str) -> Iterator[None]:
-    """Whatever a damaged archive raises, as a sentence: almost anything."""
+def _as_error(what: str) -> Iterator[None]:
+    """Turn any exception of a damaged archive into a StoreError."""
     try:
         yield
     except BNMFError:
@@ -171,14 +173,14 @@ def _damage_said(what: str) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """What an error says, as the end of a sentence."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return clean_name(said, 400).rstrip(".") or type(error).__name__
+    """The message of an error, without a full stop."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return clean_name(reason, 400).rstrip(".") or type(error).__name__
 
 
 def _members(file: BinaryIO) -> dict[str, Member]:
-    """The files of a whole archive, none of which is anything that archives of runs do not have."""
-    with _damage_said("This file"):
+    """The files of an intact archive; refuse kinds that no archive of runs has."""
+    with _as_error("This file"):
         _check_count(file)
         try:
             archive = zipfile.ZipFile(file)
@@ -220,13 +222,16 @@ def _check_count(file: BinaryIO) -> None:
 
 
 def _blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    with _damage_said(f"The file {clean_name(info.filename, 60)!r}"), archive.open(info) as member:
+    with (
+        _as_error(f"The file {clean_name(info.filename, 60)!r}"),
+        archive.open(info) as member,
+    ):
         while block := member.read(BLOCK):
             yield block
 
 
 def _before_the_end(file: BinaryIO) -> dict[str, Member]:
-    """Files by what stands before each, where the list at the end is missing."""
+    """Files by their local headers, for an archive without its central directory."""
     found: dict[str, Member] = {}
     length = file.seek(0, 2)
     file.seek(0)
@@ -246,7 +251,7 @@ def _before_the_end(file: BinaryIO) -> dict[str, Member]:
 
 
 def _piece(file: BinaryIO, begins: int, packed: int, method: int) -> Iterator[bytes]:
-    with _damage_said("A file"):
+    with _as_error("A file"):
         file.seek(begins)
         content = file.read(packed)
         if method == zipfile.ZIP_STORED:
@@ -259,7 +264,7 @@ def _piece(file: BinaryIO, begins: int, packed: int, method: int) -> Iterator[by
 
 
 def _whole(member: Member) -> bytes:
-    """A small file at once."""
+    """Read a small file in full."""
     if member.size > MOST_LISTED:
         raise StoreError(
             f"The list of contents of this archive has {member.size / 1e6:,.0f} MB; at most "
@@ -269,7 +274,7 @@ def _whole(member: Member) -> bytes:
 
 
 def _declared(member: Member) -> Iterator[bytes]:
-    """The bytes of a file that is not larger than it says."""
+    """The bytes of a file; refuse more than its declared size."""
     left = member.size
     for block in member.blocks():
         left -= len(block)

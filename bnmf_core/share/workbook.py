@@ -21,11 +21,11 @@ else:
     openpyxl = lazy("openpyxl")
     cells = lazy("openpyxl.cell.cell")
 
-# Rows of a sheet, and modes whose factors are written.
+# Largest numbers of rows of a sheet and of modes.
 MOST_ROWS, MOST_MODES = 5_000, 8
-# Characters that a cell holds.
+# Largest number of characters in a cell.
 LONGEST = 32_000
-# Of the table of modes: its column and its heading.
+# Columns of the table of modes and their headings.
 OF_MODES = {
     "found_by": "found by",
     "draws": "draws",
@@ -43,14 +43,14 @@ OF_MODES = {
 def write_workbook(file: BinaryIO, answer: Answer) -> None:
     """Write the workbook; no cell of it is a formula.
 
-    Of long tables the first rows are written, of components those of the largest entries; the
+    Long tables are cut to their first rows, components to the rows with the largest entries; the
     first row of the sheet then says so.
     """
     subject, comparison = Subject(answer), answer.comparison
     book = openpyxl.Workbook(write_only=True)
     leading = verdicts.leading(answer)[:MOST_MODES]
     rows = answer.modes.representative[[0, *leading]]
-    # Matched with the first mode, whose numbers components have.
+    # Matched with the first mode, which numbers the components.
     A, W = (of[1:] for of in comparison.aligned_factors(rows))
     named = numbered([note.name if note else "" for note in answer.named.of_components(A[0])])
     heads = [f"{answer.mode_names[k]}, component {name}" for k in leading for name in named]
@@ -59,8 +59,11 @@ def write_workbook(file: BinaryIO, answer: Answer) -> None:
         "findings",
         ("", "finding", "doubt"),
         [
-            *((name, verdict.word, verdict.said) for name, verdict in verdicts.of(answer).items()),
-            *(("", finding.said, finding.doubt) for finding in answer.findings),
+            *(
+                (name, verdict.word, verdict.sentence)
+                for name, verdict in verdicts.of(answer).items()
+            ),
+            *(("", finding.sentence, finding.doubt) for finding in answer.findings),
         ],
     )
     table = answer.table[list(OF_MODES)].to_numpy(dtype=object)
@@ -107,10 +110,10 @@ def write_workbook(file: BinaryIO, answer: Answer) -> None:
 
 
 def _factor(
-    chosen: np.ndarray, names: Sequence[str], told: Iterable[np.ndarray], values: np.ndarray
+    chosen: np.ndarray, names: Sequence[str], descriptions: Iterable[np.ndarray], values: np.ndarray
 ) -> list[tuple[Any, ...]]:
-    """A row for each chosen name: what is told of it, and its entries in values (K, names, R)."""
-    words, flat = list(told), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    """A row for each chosen name: its descriptions, and its entries in values (K, names, R)."""
+    words, flat = list(descriptions), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
     return [(names[i], *(of[i] for of in words), *flat[i].tolist()) for i in chosen.tolist()]
 
 
@@ -125,7 +128,7 @@ def _sheet(
     rows: Iterable[Sequence[Any]],
     of: int = 0,
 ) -> None:
-    """``of`` : how many rows there are in all, where there may be more than are written."""
+    """Write a sheet; ``of`` : total number of rows, if it may exceed the limit."""
     sheet = book.create_sheet(title)
     if of > MOST_ROWS:
         sheet.append([_cell(sheet, f"{MOST_ROWS:,} of {of:,} rows; all are in the archive.")])
@@ -134,7 +137,7 @@ def _sheet(
 
 
 def _cell(sheet: Any, value: Any) -> Any:
-    """A number, or text that is no formula whatever it begins with; nothing for what is unknown."""
+    """A number, text that is never a formula, or None for a missing number."""
     if isinstance(value, str):
         shown = cells.ILLEGAL_CHARACTERS_RE.sub("", value)[:LONGEST]
         made = cells.WriteOnlyCell(sheet, shown)

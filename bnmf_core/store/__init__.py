@@ -1,1 +1,1 @@
-"""What is kept on disk, and how it stays whole: datasets, runs, checkpoints."""
+"""Durable storage of datasets, runs and checkpoints."""

@@ -1,8 +1,8 @@
-"""Bring several things into a store at once: all or none, also where the program is killed.
+"""Import several items into a store at once: all or none, even if the program is killed.
 
-It is made in a folder aside, moved to its places, and entered into the index in one transaction.
-Before anything is moved, a file aside names the places: what is there and has no entry then is
-removed again, by this program or by the next one that opens the store.
+Items are written to a temporary folder, moved to their places, and entered into the index in one
+transaction. A file in the temporary folder lists the places before the move; items there without
+an entry are removed by this program or by the next one that opens the store.
 """
 
 import fcntl
@@ -18,18 +18,18 @@ from bnmf_core.store import files
 from bnmf_core.store.database import Change, Database
 
 PREFIX, PLACES, LOCK = "arriving-", "places.json", "arriving.lock"
-# Seconds that one waits for another to be brought in, and between two tries.
+# Seconds to wait for another import, and between two attempts.
 PATIENCE, BETWEEN_TRIES = 60.0, 0.05
 
 
 @contextmanager
 def arriving(database: Database) -> Iterator[Path]:
-    """A folder aside in the store; what has been moved from it and not been entered goes with it.
+    """A temporary folder in the store; items moved from it but not entered are removed with it.
 
     Raises
     ------
     StoreError
-        When another program has been bringing something in for a minute.
+        When another import holds the lock for a minute.
     """
     root = database.path.parent
     with _only_one(root, PATIENCE) as alone:
@@ -46,7 +46,7 @@ def arriving(database: Database) -> Iterator[Path]:
 def enter(
     database: Database, aside: Path, places: Sequence[str], changes: Sequence[Change]
 ) -> None:
-    """Move what lies at these places of ``aside`` to those of the store, and change the index."""
+    """Move these places of ``aside`` to the store and change the index."""
     files.write_json(aside / PLACES, list(places))
     for place in places:
         target = database.path.parent / place
@@ -56,12 +56,12 @@ def enter(
 
 
 def expected(root: Path) -> set[str]:
-    """Places of what is being brought in, or was when a program was killed."""
+    """Places of imports that are in progress or were interrupted."""
     return {place for aside in root.glob(f"{PREFIX}*") for place in _places(aside)}
 
 
 def sweep(database: Database) -> None:
-    """Remove what programs that were killed have left, unless one is at work."""
+    """Remove remains of interrupted imports unless one is in progress."""
     root = database.path.parent
     if any(root.glob(f"{PREFIX}*")):
         with suppress(OSError), _only_one(root, 0.0) as alone:
@@ -75,7 +75,7 @@ def _sweep(database: Database) -> None:
 
 
 def _take_back(database: Database, aside: Path) -> None:
-    """Remove what was moved and is not in the index; then the folder itself."""
+    """Remove moved items that are not in the index, then the folder."""
     places = _places(aside)
     with database.connect() as connection:
         known = {
@@ -84,9 +84,9 @@ def _take_back(database: Database, aside: Path) -> None:
             for row in connection.execute(f"SELECT id FROM {table}")
         }
     entered = not known.isdisjoint(places)
-    # What is still aside was never moved: what has its place is somebody else's.
+    # Items still aside were never moved: their place belongs to another item.
     for place in (place for place in places if not (aside / place).exists()):
-        # Of notes and results, the index does not know.
+        # The index does not list notes and results.
         if place not in known and not (entered and place.startswith(("notes/", "analyses/"))):
             path = database.path.parent / place
             if path.is_dir():
@@ -105,7 +105,7 @@ def _places(aside: Path) -> list[str]:
 
 @contextmanager
 def _only_one(root: Path, seconds: float) -> Iterator[bool]:
-    """Whether no other program or thread is in here, asked for so many seconds."""
+    """Try for so many seconds to acquire the lock; yield whether it was acquired."""
     end = time.monotonic() + seconds
     with (root / LOCK).open("ab") as file:
         while True:

@@ -1,7 +1,7 @@
-"""A whole home in one file, made while the program works, and put back elsewhere, verified.
+"""Back up a home to one file while the program runs, and restore it with verification.
 
-The lists of runs come first. What a run has reported as complete lies in its folder before its
-entry says so and is not changed afterwards, so all that the lists speak of is there to be copied.
+The indexes are copied first. The files of a complete run are on disk before its entry says so and
+do not change afterwards, so everything that the indexes list can be copied.
 """
 
 import hashlib
@@ -22,21 +22,21 @@ from bnmf_core.store import database, disk, files
 from bnmf_core.store.home import KEY, make
 from bnmf_core.version import VERSION
 
-# Counted up when a program of before could no longer read what is written.
+# Increased when older programs cannot read the new format.
 FORMAT = 1
 MANIFEST = "backup.json"
-# What is beside a list: SQLite's own files, and room that is kept free.
+# Files beside an index that are not copied: SQLite's own, and the reserve.
 BESIDE = (f"{database.NAME}-wal", f"{database.NAME}-shm", database.RESERVE)
 PIECE = 2**20
-# What was removed while it was copied may have become something else; then it is looked for again.
+# Passes over the folder: a file removed during the copy may have been replaced by another.
 PASSES = 3
-# Of each file, by its name, the size and the SHA-256.
+# Size and SHA-256 of each file by name.
 Sums = dict[str, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds: its files and their bytes; ``said`` : sentences on what is damaged."""
+    """Number and bytes of the files of a backup; ``said`` : sentences on damaged files."""
 
     files: int
     bytes: int
@@ -44,9 +44,9 @@ class Backup:
 
 
 def write(home: Path, path: Path) -> Backup:
-    """Put all that is under a home, of every owner, into one file, in full or not at all.
+    """Copy everything under a home, of every owner, into one file, in full or not at all.
 
-    Nobody but its owner may read the file. Parts that are damaged are taken as they are.
+    Only its owner may read the file. Damaged parts are copied as they are.
 
     Raises
     ------
@@ -71,19 +71,19 @@ def write(home: Path, path: Path) -> Backup:
 
 
 class _Writer:
-    """Copies what is under a home into an archive, and keeps the sums of it."""
+    """Copies the files under a home into an archive and records their checksums."""
 
     def __init__(self, archive: zipfile.ZipFile, home: Path) -> None:
         self._archive, self._home = archive, home
         self._sums: Sums = {}
 
     def write(self) -> Backup:
-        said = []
+        damage = []
         for path in sorted(self._home.rglob(database.NAME)):
             try:
                 content = database.snapshot(path)
             except DamagedError as error:
-                said.append(str(error))
+                damage.append(str(error))
                 content = path.read_bytes()
             name = path.relative_to(self._home).as_posix()
             self._archive.writestr(name, content)
@@ -91,23 +91,28 @@ class _Writer:
         for _ in range(PASSES):
             if all([self._copy(name, path) for name, path in self._found()]):
                 break
-        told = {"format": FORMAT, "program": VERSION, "created": time.time(), "files": self._sums}
-        self._archive.writestr(MANIFEST, json.dumps(told))
-        return Backup(len(self._sums), sum(size for size, _ in self._sums.values()), tuple(said))
+        manifest = {
+            "format": FORMAT,
+            "program": VERSION,
+            "created": time.time(),
+            "files": self._sums,
+        }
+        self._archive.writestr(MANIFEST, json.dumps(manifest))
+        return Backup(len(self._sums), sum(size for size, _ in self._sums.values()), tuple(damage))
 
     def _found(self) -> Iterator[tuple[str, Path]]:
-        """Names and paths of what has not been copied; of a run its checkpoints before the rest."""
+        """Names and paths of files not yet copied; checkpoints of a run come first."""
         for folder, folders, names in os.walk(self._home):
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
                 within = path.relative_to(self._home).as_posix()
-                beside = name in BESIDE or path.suffix == ".part"
-                if within not in self._sums and not beside and not path.is_symlink():
+                is_extra = name in BESIDE or path.suffix == ".part"
+                if within not in self._sums and not is_extra and not path.is_symlink():
                     yield within, path
 
     def _copy(self, name: str, path: Path) -> bool:
-        """Copy a file; whether it was still there."""
+        """Copy a file and return whether it still existed."""
         try:
             source = path.open("rb")
         except FileNotFoundError:
@@ -118,13 +123,13 @@ class _Writer:
 
 
 def restore(path: Path, home: Path) -> Backup:
-    """Put a backup into a folder that is empty or not there; all of it is verified first.
+    """Restore a backup into an empty or new folder after verifying all of it.
 
     Raises
     ------
     StoreError
-        When something is in the folder, or it cannot be written. DataError: when the file is no
-        backup, or not a byte of it other than written.
+        When the folder is not empty or cannot be written. DataError: when the file is no backup or
+        is damaged.
     """
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise StoreError(
@@ -148,14 +153,14 @@ def restore(path: Path, home: Path) -> Backup:
 
 
 def _listed(archive: zipfile.ZipFile) -> Sums:
-    """What a backup says is in it: exactly what is, under names that lead nowhere else."""
+    """Read the manifest of a backup and compare it with the contents; names stay in the folder."""
     entries = archive.infolist()
     named = {entry.filename for entry in entries}
     if MANIFEST not in named:
         raise zipfile.BadZipFile(f"it has no {MANIFEST}")
     try:
-        told = json.loads(archive.read(MANIFEST))
-        version, sums = told["format"], told["files"]
+        manifest = json.loads(archive.read(MANIFEST))
+        version, sums = manifest["format"], manifest["files"]
         sums = {str(name): (int(size), str(digest)) for name, (size, digest) in sums.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise zipfile.BadZipFile(f"its {MANIFEST} cannot be read") from error
@@ -179,7 +184,7 @@ def _listed(archive: zipfile.ZipFile) -> Sums:
 def _copied(
     archive: zipfile.ZipFile, name: str, written: tuple[int, str], target: IO[bytes] | None
 ) -> None:
-    """Read a file of a backup into ``target``, and refuse what is not what was written."""
+    """Copy a file of a backup into ``target`` and verify its size and checksum."""
     with archive.open(name) as source:
         found = _poured(source, target)
     if found != written:
@@ -187,7 +192,7 @@ def _copied(
 
 
 def _poured(source: IO[bytes], target: IO[bytes] | None) -> tuple[int, str]:
-    """Read a source to its end, into a target if there is one; the size and the SHA-256."""
+    """Copy a source to its end, if there is a target; return size and SHA-256."""
     digest, size = hashlib.sha256(), 0
     while piece := source.read(PIECE):
         digest.update(piece)
@@ -198,7 +203,7 @@ def _poured(source: IO[bytes], target: IO[bytes] | None) -> tuple[int, str]:
 
 
 def _put(archive: zipfile.ZipFile, sums: Sums, home: Path, total: int) -> None:
-    """Write all files, the lists of runs last; none of them stays if one cannot be written."""
+    """Write all files, indexes last; remove all of them if one cannot be written."""
     was_there = home.exists()
     make(home)
     try:

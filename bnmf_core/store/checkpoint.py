@@ -1,8 +1,8 @@
-"""What is needed to go on with a shard exactly where it stopped, without pickles.
+"""Checkpoints from which a shard continues exactly, without pickles.
 
-A state is a frozen dataclass of arrays, plain numbers, words, None, tuples of these, and further
-such dataclasses. Its arrays are stored by their place ("state.nodes.Q"), the rest as JSON of the
-same shape; what it is read into is told by the dataclasses' own types.
+A state is a frozen dataclass of arrays, plain numbers, strings, None, tuples of these, and further
+such dataclasses. Arrays are stored by their path ("state.nodes.Q"), the rest as JSON of the same
+shape; the type annotations of the dataclasses determine how it is read.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ ANOTHER_VERSION = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a shard does not go on: after how many recorded states, and the sentence that says it."""
+    """Why a shard stopped: the number of recorded states, and a sentence."""
 
     step: int
     reason: str
@@ -33,7 +33,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A shard between two steps: its state, its generator's state, and what it has made.
+    """A shard between two steps: its state, its generator's state, and its progress.
 
     Attributes
     ----------
@@ -52,10 +52,9 @@ class Checkpoint:
 
 
 class Packed(TypedDict, total=False):
-    """A part of a state as JSON, with one entry, by what the part is.
+    """A part of a state as JSON, with one entry for its kind.
 
-    array : where its array is among the arrays. fields : those of a dataclass. items : of a tuple.
-    value : a plain one.
+    array : name of its array. fields : of a dataclass. items : of a tuple. value : a plain value.
     """
 
     array: str
@@ -65,7 +64,7 @@ class Packed(TypedDict, total=False):
 
 
 class _AnotherVersion(Exception):
-    """What is stored is not a state of this version."""
+    """The stored value is not a state of this version."""
 
 
 def restore_generator(state: Mapping[str, Plain]) -> np.random.Generator:
@@ -93,8 +92,8 @@ def to_arrays(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     """The inverse of :func:`to_arrays`.
 
-    A state of another version makes a failed checkpoint: the shard does not continue, and its
-    particles are kept.
+    A state of another version gives a failed checkpoint: the shard does not continue, and its
+    particles remain.
 
     Raises
     ------
@@ -117,7 +116,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
 
 
 def _packed(value: object, place: str, arrays: dict[str, np.ndarray]) -> Packed:
-    """What a part of a state is, as JSON; its arrays are put among ``arrays``."""
+    """Convert a part of a state to JSON and add its arrays to ``arrays``."""
     if isinstance(value, np.ndarray):
         arrays[place] = value
         return {"array": place}

@@ -1,4 +1,4 @@
-"""Chunks as they come from the shards, and their assembly into Particles."""
+"""Chunks of particles from the shards, and their assembly into Particles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -52,8 +52,8 @@ def assemble(
     """All chunks in order of shard and draw, as one collection.
 
     ``starts`` holds the number of each shard's first particle. Draws, and the sweeps of the
-    trace, are counted per chain. Weights are equal where the algorithm gives none; what it says of
-    the evidence, of its proposals and of the run goes into ``info``.
+    trace, are counted per chain. Weights are equal where the algorithm gives none; evidence,
+    acceptance and notes go into ``info``.
 
     Raises
     ------
@@ -82,31 +82,31 @@ def assemble(
         "weights": weights / weights.sum(),
     }
     totals = _join([chunk.totals for chunk in chunks if chunk.totals])
-    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks), totals)
+    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _info_of(chunks), totals)
 
 
-def _told(chunks: Sequence[Chunk]) -> RunInfo:
-    """What chunks say of the whole run."""
-    told: RunInfo = {}
+def _info_of(chunks: Sequence[Chunk]) -> RunInfo:
+    """Evidence, acceptance and notes of the whole run."""
+    info: RunInfo = {}
     notes = [chunk.note for chunk in chunks if chunk.note]
     evidence = [chunk.log_evidence for chunk in chunks if chunk.log_evidence is not None]
     if evidence:
         combined = combine(np.array(evidence))
         notes += [combined.disagreement] * bool(combined.disagreement)
-        told |= {
+        info |= {
             "log_evidence": combined.log_evidence,
             "log_evidence_error": combined.error,
         }
     known = [chunk.diagnostics for chunk in chunks if "acceptance" in chunk.diagnostics]
     if known:
-        told["acceptance"] = float(np.mean(np.concatenate([one["acceptance"] for one in known])))
+        info["acceptance"] = float(np.mean(np.concatenate([one["acceptance"] for one in known])))
     if notes:
-        told["notes"] = list(dict.fromkeys(notes))
-    return told
+        info["notes"] = list(dict.fromkeys(notes))
+    return info
 
 
 def _moved(chunks: list[Chunk], name: str, total: int) -> np.ndarray:
-    """One array of all chunks' A or W, which each chunk gives away: never all of it twice."""
+    """Concatenate A or W of all chunks, freeing each chunk's array to save memory."""
     first = getattr(chunks[0], name)
     if len(chunks) == 1:
         return first
@@ -120,7 +120,7 @@ def _moved(chunks: list[Chunk], name: str, total: int) -> np.ndarray:
 
 
 def count_within(chain: np.ndarray) -> np.ndarray:
-    """How many equal numbers stand before each one: (m,)."""
+    """Number of equal values before each entry: (m,)."""
     order = np.argsort(chain, kind="stable")
     _, first, sizes = np.unique(chain[order], return_index=True, return_counts=True)
     count = np.empty(chain.size, dtype=np.int64)

@@ -13,10 +13,9 @@ from bnmf_core.core.plain import Value
 from bnmf_core.store import disk, files
 
 NAME = "index.sqlite"
-# Room that is given up on a full disk, so that the end of a run can be written there, and runs
-# deleted.
+# Reserve that is freed on a full disk, so that runs can end and be deleted.
 RESERVE, RESERVED = "index.reserve", 2**18
-# Where nothing can be written, SQLite says one of these.
+# Error codes of SQLite where nothing can be written.
 UNWRITABLE = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
@@ -24,9 +23,9 @@ UNWRITABLE = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PERM,
 )
-# An index that others are changing is copied so often.
+# Attempts to copy an index that others are changing.
 TRIES = 20
-# Counted up when a program of before could no longer read what is written.
+# Increased when older programs cannot read the new layout.
 LAYOUT = 2
 TABLES = (
     """CREATE TABLE IF NOT EXISTS datasets (
@@ -40,26 +39,25 @@ TABLES = (
     wish TEXT NOT NULL, version TEXT NOT NULL, launch_name TEXT NOT NULL, busy REAL NOT NULL,
     scheduler TEXT NOT NULL)""",
 )
-# How columns were called in layout 1.
+# Column names of layout 1 and of this layout.
 RENAMED = {"study": "launch", "process": "token"}
 # A statement and its arguments.
 Change: TypeAlias = tuple[str, Sequence[Value]]
 
 
 class Database:
-    """The index in a folder, made or brought up to date when it is opened.
+    """The index in a folder, created or migrated when it is opened.
 
     Parameters
     ----------
-    folder : of the store. refused : why nothing may be changed by whoever has opened it; "" where
-        everything may.
+    folder : of the store. refused : why this index is read-only; "" if it can be changed.
 
-    An index that is damaged is set aside, and a new one begun; what runs have made lies in their
-    folders, from which :func:`bnmf_core.store.lost.bring_back` enters them again.
+    A damaged index is renamed and a new one created; :func:`bnmf_core.store.lost.bring_back` enters
+    the runs again from their folders.
 
     Attributes
     ----------
-    set_aside : what a damaged index is called now; None where it was whole.
+    set_aside : new path of a damaged index; None if it was intact.
 
     Raises
     ------
@@ -84,7 +82,7 @@ class Database:
                 )
             if layout < LAYOUT:
                 _bring_up_to_date(connection, folder)
-        # Keep the files beside the index there: without them, a full disk is read as it was.
+        # This connection preserves SQLite's files, needed to read the index on a full disk.
         try:
             keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
             weakref.finalize(self, keeper.close)
@@ -105,8 +103,8 @@ class Database:
     def connect(self) -> Iterator[sqlite3.Connection]:
         """A transaction: committed at the end, rolled back after an error.
 
-        A connection per use: sqlite3 objects must stay in their thread, and pages come and go.
-        Where nothing can be written beside the index, what is there can be read.
+        Each use has its own connection, because sqlite3 objects must stay in their thread. The
+        index can be read even where nothing can be written beside it.
 
         Raises
         ------
@@ -133,7 +131,7 @@ class Database:
         return self.write_all([(statement, arguments)])
 
     def write_all(self, changes: Sequence[Change]) -> int:
-        """Change rows in one transaction, also on a full disk; returns how many there were.
+        """Change rows in one transaction, even on a full disk, and return their number.
 
         Raises
         ------
@@ -157,7 +155,7 @@ class Database:
             return sum(connection.execute(*change).rowcount for change in changes)
 
     def _not_done(self, error: sqlite3.OperationalError) -> DiskError:
-        """What an error of SQLite means; why nothing can be written is found by trying."""
+        """Translate an error of SQLite; a trial write finds why nothing can be written."""
         if _kind(error) not in UNWRITABLE:
             return DiskError(
                 f"The list of runs, {str(self.path)!r}, cannot be used: {error}; try again."
@@ -171,14 +169,14 @@ class Database:
         return False
 
     def _keep_room(self) -> None:
-        """Take the reserve again, if the disk has so much room."""
+        """Create the reserve again if the disk has room."""
         if not self._reserve.exists():
             with suppress(OSError):
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
 
 
 def snapshot(path: Path) -> bytes:
-    """The index as it is at this moment, as the content of one file, while others write it.
+    """A consistent copy of the index as bytes, even while others write.
 
     Raises
     ------
@@ -194,13 +192,13 @@ def snapshot(path: Path) -> bytes:
 
 
 def as_it_is_used(path: Path) -> None:
-    """Let readers and writers of an index that was put back go on side by side, as of any."""
+    """Set WAL mode on a restored index, so that readers and writers do not block each other."""
     with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """A connection to the index; to a copy in memory where nothing can be written beside it."""
+    """Connect to the index, or to a copy in memory where nothing can be written beside it."""
     connection = sqlite3.connect(path, timeout=30)
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -217,10 +215,10 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _in_memory(path: Path) -> sqlite3.Connection:
-    """A copy of the index that can be read.
+    """Copy the index to memory for reading.
 
-    SQLite keeps notes on its log in a file of their own, or, of a connection that is alone, in
-    memory. No lock says that it is; the copy counts if the files were the same before and after.
+    SQLite stores the index of its log in a file, or in memory for an exclusive connection. No lock
+    guarantees exclusivity here; the copy is valid if the files did not change meanwhile.
     """
     log = path.with_name(f"{path.name}-wal")
     for _ in range(TRIES):
@@ -240,21 +238,21 @@ def _in_memory(path: Path) -> sqlite3.Connection:
 
 
 def _states(*paths: Path) -> list[tuple[int, ...]]:
-    """Size and time of change of files; empty where there is none."""
+    """Size and modification time of each file; empty for a missing one."""
     found = [path.stat() if path.exists() else None for path in paths]
     return [() if one is None else (one.st_size, one.st_mtime_ns) for one in found]
 
 
 def _kind(error: sqlite3.Error) -> int:
-    """The code of an error, without what further it tells."""
+    """The primary code of an error."""
     return error.sqlite_errorcode & 0xFF
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged index, and what SQLite keeps beside it; its new name."""
+    """Rename a damaged index and its SQLite files; return the new path."""
     when = datetime.now().strftime("%Y%m%d-%H%M%S")
-    for beside in ("", "-wal", "-shm"):
-        name = f"{path.name}{beside}"
+    for suffix in ("", "-wal", "-shm"):
+        name = f"{path.name}{suffix}"
         try:
             path.with_name(name).rename(path.with_name(f"{name}.damaged-{when}"))
         except FileNotFoundError:
@@ -268,7 +266,7 @@ def _set_aside(path: Path) -> Path:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, folder: Path) -> None:
-    """Make the tables, or rename the columns of an index of layout 1."""
+    """Create the tables, or rename the columns of layout 1."""
     connection.execute("PRAGMA journal_mode = WAL")
     # Two programs may do this at once.
     connection.execute("BEGIN IMMEDIATE")

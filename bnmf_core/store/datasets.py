@@ -1,4 +1,4 @@
-"""Datasets on disk: one folder each, named by the content's hash."""
+"""Datasets on disk: one folder each, named by the hash of the content."""
 
 import zlib
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
-# What reads files stands above what keeps them.
+# Lazy, because the readers of blocks import the store.
 blocks_of: Any = lazy("bnmf_core.blocks.whole")
 META, TEXTS = "meta.json", "texts.npz"
-# Bytes of X that are read within about a second.
+# Bytes of X that can be read within about a second.
 SOON_READ = 2_000_000_000
 
 
@@ -41,12 +41,12 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         arrays["hidden"] = dataset.hidden
     keys = list(dataset.labels)
     arrays |= {f"label_{i}": dataset.labels[key] for i, key in enumerate(keys)}
-    told = list(dataset.descriptions)
-    arrays |= {f"description_{i}": dataset.descriptions[key] for i, key in enumerate(told)}
+    described = list(dataset.descriptions)
+    arrays |= {f"description_{i}": dataset.descriptions[key] for i, key in enumerate(described)}
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     if dataset.whole is not None:
-        if not dataset.whole.can_be_kept:
+        if not dataset.whole.can_be_stored:
             raise StoreError(
                 f"The blocks of {dataset.name!r} lie in no file, so they cannot be opened again; "
                 "write them to a store (Zarr, for example) and open that."
@@ -60,7 +60,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "shape": dataset.X.shape,
         "sparse": dataset.is_sparse,
         "labels": keys,
-        "descriptions": told,
+        "descriptions": described,
         "truth": [truth.name for truth in dataset.truth],
         "image_shape": dataset.image_shape,
         "map_shape": dataset.map_shape,
@@ -71,7 +71,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "whole": None if dataset.whole is None else dataset.whole.described(),
         "missing": dataset.missing,
         "stored_entries": dataset.stored_entries,
-        # The other arrays have theirs, as NPZ files do.
+        # NPZ files have checksums of their own.
         "sum": None if is_sparse(X) else _sum(X),
         "dtype": X.dtype.str,
     }
@@ -84,7 +84,7 @@ def read_dataset(folder: Path) -> Dataset:
     Raises
     ------
     DamagedError
-        When a file is missing, torn or damaged; of an X larger than 2 GB, :func:`verify` tells.
+        When a file is missing, truncated or damaged; :func:`verify` checks an X larger than 2 GB.
     """
     meta = read_meta(folder)
     try:
@@ -105,7 +105,7 @@ def read_dataset(folder: Path) -> Dataset:
             observations=tuple(arrays["observations"].tolist()),
             labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
             descriptions={
-                # Data that were stored before there were any have none.
+                # Missing in data of older versions.
                 key: arrays[f"description_{i}"]
                 for i, key in enumerate(meta.get("descriptions", ()))
             },
@@ -120,7 +120,7 @@ def read_dataset(folder: Path) -> Dataset:
                 Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
                 for i, name in enumerate(meta["truth"])
             ),
-            # Data of before this version have none.
+            # Missing in data of older versions.
             texts=Texts(
                 partial(read_texts, folder / TEXTS),
                 np.arange(meta["shape"][1]),
@@ -139,8 +139,8 @@ def read_dataset(folder: Path) -> Dataset:
     return found
 
 
-def is_kept(folder: Path, dataset: Dataset) -> bool:
-    """Whether a dataset is there, undamaged, and its blocks where they are now."""
+def is_stored(folder: Path, dataset: Dataset) -> bool:
+    """Whether a dataset is stored undamaged with the present location of its blocks."""
     if not (folder / META).exists():
         return False
     whole = None if dataset.whole is None else dataset.whole.described()
@@ -155,7 +155,7 @@ def is_kept(folder: Path, dataset: Dataset) -> bool:
 
 
 def verify(folder: Path) -> None:
-    """Hold a dense X of any size, and texts, against what was written.
+    """Verify the checksums of a dense X of any size, and of texts.
 
     Raises
     ------
@@ -174,20 +174,20 @@ def verify(folder: Path) -> None:
 
 
 def _write_texts(path: Path, texts: Texts) -> None:
-    """Texts, and in how many of them each word stands, which takes seconds to count."""
+    """Write texts and their document frequencies, which take seconds to compute."""
     words = texts.documents()
     arrays = {"documents": np.array(list(words.values()), dtype=np.int64)}
     files.write_arrays(path, arrays | _packed("texts", texts) | _packed("words", list(words)))
 
 
 def _packed(name: str, held: Sequence[str]) -> dict[str, np.ndarray]:
-    """Packed by us: arrays of a store are not, so that none can swell when it is read."""
+    """Compress explicitly: files of a store are uncompressed, so that none grows on reading."""
     pieces = [text.encode() for text in held]
     packed = np.frombuffer(zlib.compress(b"".join(pieces)), np.uint8)
     return {name: packed, f"{name}_lengths": np.array([len(one) for one in pieces], np.int64)}
 
 
-# Those of the data that are looked at; a page asks for a few at a time.
+# Cached, because a page reads a few texts at a time.
 @lru_cache(maxsize=2)
 def read_texts(path: Path) -> tuple[str, ...]:
     """All texts of a stored dataset.
@@ -195,7 +195,7 @@ def read_texts(path: Path) -> tuple[str, ...]:
     Raises
     ------
     DamagedError
-        When the file is missing or damaged, or holds more than may be kept.
+        When the file is missing, damaged or too large.
     """
     return _unpacked(path, "texts")[0]
 
@@ -206,7 +206,7 @@ def _read_counts(path: Path) -> dict[str, int]:
 
 
 def _unpacked(path: Path, name: str) -> tuple[tuple[str, ...], np.ndarray]:
-    """What :func:`_packed` made, and the numbers of documents."""
+    """The inverse of :func:`_packed`, and the document frequencies."""
     try:
         arrays = files.read_arrays(path)
         whole = zlib.decompressobj().decompress(arrays[name].tobytes(), MOST_BYTES + 1)
@@ -223,7 +223,7 @@ def _unpacked(path: Path, name: str) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """What is kept of a dataset beside its arrays.
+    """Metadata of a dataset.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
 
 def _sum(X: np.ndarray) -> int:
-    """The checksum of X as it lies in its file, by columns or by rows: nothing is copied."""
+    """The checksum of X in the order of its file, without a copy."""
     return integrity.checksum(X.T if X.flags.f_contiguous else X)
 
 

@@ -1,4 +1,4 @@
-"""Disks that are full, folders that are read-only, missing or no folders: why, and what to do."""
+"""Error messages for full disks and for folders that are read-only or missing."""
 
 import errno
 import os
@@ -20,12 +20,12 @@ REASONS = {
     errno.EEXIST: NO_FOLDER,
     errno.ENOTDIR: NO_FOLDER,
 }
-# What NumPy says where a disk takes no more of an array.
+# In NumPy's message when a disk is full.
 CUT_OFF = "requested and"
 
 
 def not_written(place: Path, error: Exception) -> DiskError:
-    """The sentence for a file or folder of a store that cannot be written."""
+    """The error for a file or folder of a store that cannot be written."""
     why = reason(error)
     free = "free space, or name" if why == FULL else "name"
     return DiskError(
@@ -34,7 +34,7 @@ def not_written(place: Path, error: Exception) -> DiskError:
 
 
 def not_done(error: Exception) -> BNMFError:
-    """The sentence for an error of the disk that nobody has said more of."""
+    """The error for an uncaught OSError."""
     if isinstance(error, BNMFError):
         return error
     place = getattr(error, "filename", None) or "what is needed"
@@ -44,7 +44,7 @@ def not_done(error: Exception) -> BNMFError:
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be read or written, in words."""
+    """The reason why something cannot be read or written."""
     if not isinstance(error, OSError):
         return str(error).rstrip(".")
     if error.errno is None and CUT_OFF in str(error):
@@ -53,7 +53,7 @@ def reason(error: Exception) -> str:
 
 
 def hindrance(folder: Path) -> OSError | None:
-    """Why nothing can be written into a folder now, by trying; None where something can."""
+    """Try to write into a folder; the error, or None if it works."""
     tried = folder / f"tried-{secrets.token_hex(4)}.{os.getpid()}-0.part"
     try:
         tried.write_bytes(bytes(4096))

@@ -1,4 +1,4 @@
-"""Array files that are either there in full or not there: written aside, flushed, renamed."""
+"""Atomic writes of array files: to a temporary file, flushed, renamed."""
 
 import os
 import threading
@@ -13,11 +13,11 @@ import numpy as np
 from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.store import disk, integrity, quota
 
-# Bytes of a file from which on it is mapped into memory instead of read.
+# Size in bytes from which a file is memory-mapped.
 SMALLEST_MAPPED = 2**20
-# Seconds after which a file that nobody has written to is no longer being written.
+# Seconds without a write after which a temporary file is abandoned.
 SILENT = 60.0
-# Python 3.11 may fail to parse code while another thread does so, too (python/cpython#106905).
+# Python 3.11 may fail to parse code while another thread does (python/cpython#106905).
 TRIES = 5
 Made = TypeVar("Made")
 size_of = quota.size_of
@@ -68,10 +68,9 @@ def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
 
 
 def sweep(folder: Path) -> int:
-    """Remove what writers that were killed have left beside files; returns how many there were.
+    """Remove temporary files of killed writers and return their number.
 
-    A writer on another machine may share the folder: nothing is touched that was written to a
-    moment ago.
+    A writer on another machine may share the folder, so recent files stay.
     """
     removed = 0
     for path in folder.rglob("*.part"):
@@ -84,7 +83,7 @@ def sweep(folder: Path) -> int:
 
 
 def _writes(process: int) -> bool:
-    """Whether a process of this machine, other than this one that has just begun, is there."""
+    """Whether a process of this machine, other than this one, exists."""
     if process == os.getpid():
         return False
     try:
@@ -97,7 +96,7 @@ def _writes(process: int) -> bool:
 
 
 def hand_over(path: Path, what: str, content: Callable[[BinaryIO], object]) -> None:
-    """:func:`write` a file that somebody has asked for; ``what`` it is, in a word.
+    """:func:`write` a file for the user; ``what`` names it in an error.
 
     Raises
     ------
@@ -129,7 +128,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read a ``.npz``; a torn or foreign file is a StoreError."""
+    """Read a ``.npz``; a damaged or foreign file raises a StoreError."""
     try:
         return _tried(lambda: _arrays(path))
     except Exception as error:  # a damaged archive can raise almost anything
@@ -137,9 +136,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_array(path: Path, mapped: bool = False) -> np.ndarray:
-    """A ``.npy``, read-only; a large one, or any if so wished, is memory-mapped.
+    """Read a ``.npy``, read-only; memory-map it if it is large or ``mapped``.
 
-    A mapped one keeps its file open.
+    A memory map holds its file open.
     """
     try:
         if mapped or path.stat().st_size >= SMALLEST_MAPPED:
@@ -157,7 +156,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _tried(read: Callable[[], Made]) -> Made:
-    """Read with NumPy, which parses headers as Python code; see ``TRIES``."""
+    """Call NumPy, which parses headers as Python code; see ``TRIES``."""
     for _ in range(TRIES - 1):
         with suppress(SystemError):
             return read()
@@ -170,7 +169,7 @@ def read_json(path: Path) -> Any:
     Raises
     ------
     StoreError
-        When the file is not there. DamagedError: when it is not what was written.
+        When the file is missing. DamagedError: when it is damaged.
     """
     try:
         return integrity.unsealed(path.read_text())
@@ -180,6 +179,6 @@ def read_json(path: Path) -> Any:
 
 def _unreadable(path: Path, error: Exception) -> StoreError:
     kind = StoreError if isinstance(error, OSError) else DamagedError
-    # NumPy advises to trust a file that begins otherwise than arrays do.
+    # NumPy suggests allow_pickle for a file that is no array.
     reason = "it holds no array" if "allow_pickle" in str(error) else str(error).rstrip(".")
     return kind(f"The stored file {path.name} cannot be read: {reason}.")

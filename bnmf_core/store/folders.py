@@ -1,7 +1,7 @@
 """A run's folder: chunks and checkpoints while it runs, whole arrays once it has ended.
 
-What is damaged on the disk is told from what is whole: by the checksums that NPZ files have, by
-those that are kept with whole arrays, and by where chunks begin and end.
+Damage is detected by the checksums of NPZ files, by those stored with whole arrays, and by the
+positions of chunks.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
 
 COMPLETE = "particles.json"
 PLAN = "plan.json"
-# Where a file belongs, by which one is told from another that a disk has put in its place.
+# Key of the path of a file, which detects a file in the wrong place.
 OF = "of"
-# Plain numbers of a chunk that its file's name does not tell.
+# Numbers of a chunk that its file name does not contain.
 NUMBERS = ("first", "states")
-# What a chunk need not have.
+# Optional fields of a chunk.
 OPTIONAL = ("log_weights", "log_evidence", "note")
-# The arrays in which damage concerns the particles that it hits, and not all of them.
+# Arrays in which damage affects single particles, not all.
 LARGE = ("A", "W")
-# Numbers of damaged factorizations that are said one by one, at most.
+# Largest number of damaged factorizations that a message lists.
 MOST_NUMBERS = 8
 AGAIN = "The program that repeats the run (`bnmf code`) makes it again."
 
@@ -39,17 +39,17 @@ AGAIN = "The program that repeats the run (`bnmf code`) makes it again."
 class FolderSink:
     """Keeps a run's chunks and checkpoints in its folder.
 
-    A chunk is written before the checkpoint that counts it, so a checkpoint never speaks of
-    particles that are not there; a chunk that no checkpoint counts is made again, identically.
+    A chunk is written before the checkpoint that counts it, so a checkpoint never counts missing
+    particles; a chunk that no checkpoint counts is computed again, identically.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def checkpoint(self, shard: Shard, State: type) -> Checkpoint | None:
-        """The shard's last checkpoint; None where there is none, or what it counts is damaged.
+        """The shard's last checkpoint; None if it is missing or its chunks are damaged.
 
-        The shard is then made again from its start, and becomes what it was.
+        The shard then starts again and gives identical results.
         """
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
         try:
@@ -72,19 +72,19 @@ class FolderSink:
             for kind in NAMED:
                 values = getattr(chunk, kind)
                 arrays |= {f"{NAMED[kind]}{key}": value for key, value in values.items()}
-            told = {name: getattr(chunk, name) for name in OPTIONAL}
-            arrays |= {name: np.asarray(v) for name, v in told.items() if v is not None}
+            optional = {name: getattr(chunk, name) for name in OPTIONAL}
+            arrays |= {name: np.asarray(v) for name, v in optional.items() if v is not None}
             name = f"chunk-{shard.index:05d}-{chunk.position:08d}.npz"
             _write_own(self.folder / name, arrays)
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
         _write_own(path, to_arrays(checkpoint))
 
     def chunks(self) -> list[Chunk]:
-        """The chunks on disk: of each shard those up to the first that is damaged or missing."""
+        """The chunks of each shard up to the first that is damaged or missing."""
         return self.read()[0]
 
     def read(self) -> tuple[list[Chunk], bool]:
-        """:meth:`chunks`, and whether there are some behind one that is damaged or missing."""
+        """:meth:`chunks`, and whether any chunk is damaged or missing."""
         paths = sorted(self.folder.glob("chunk-*.npz"))
         of_shards = [_sound(list(of_one)) for _, of_one in groupby(paths, key=_shard_of)]
         return [chunk for chunks, _ in of_shards for chunk in chunks], any(
@@ -92,16 +92,16 @@ class FolderSink:
         )
 
     def starts(self) -> list[int]:
-        """Where the particles of each shard of a run that has been begun start; else nothing."""
+        """Number of the first particle of each shard; empty before the run has begun."""
         try:
             return list(map(int, _read_plan(self.folder)["starts"]))
         except (StoreError, KeyError, TypeError, ValueError):
             return []
 
     def write_plan(self, info: RunInfo, starts: list[int]) -> None:
-        """Keep the resolved settings and where each shard's particles begin."""
-        told = {"info": info, "starts": starts, OF: self.folder.name}
-        files.write_json(self.folder / PLAN, told)
+        """Write the resolved settings and the number of each shard's first particle."""
+        plan = {"info": info, "starts": starts, OF: self.folder.name}
+        files.write_json(self.folder / PLAN, plan)
 
 
 def _read_plan(folder: Path) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _write_own(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _read_own(path: Path) -> dict[str, np.ndarray]:
-    """What :func:`_write_own` wrote, and nothing that has come into its place."""
+    """Read a file of :func:`_write_own`; refuse one that belongs elsewhere."""
     arrays = files.read_arrays(path)
     if str(arrays.pop(OF, _own_name(path))) != _own_name(path):
         raise DamagedError(f"The stored file {path.name} is another one than was written.")
@@ -132,7 +132,7 @@ def _shard_of(path: Path) -> str:
 
 
 def _sound(paths: list[Path]) -> tuple[list[Chunk], bool]:
-    """A shard's chunks up to the first that is damaged or missing, and whether there is one."""
+    """A shard's chunks up to the first damaged or missing one, and whether there is one."""
     chunks: list[Chunk] = []
     end = 0
     for path in paths:
@@ -172,14 +172,14 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
     Raises
     ------
     StoreError
-        When they come from elsewhere, and are more than may be kept.
+        When imported particles exceed the quota.
     """
     arrays = particles.arrays
     if not any(folder.glob("chunk-*.npz")):
         quota.check(folder.parents[1], sum(array.nbytes for array in arrays.values()))
     for name, array in arrays.items():
         files.write_array(folder / "particles" / f"{name}.npy", array)
-    told = {
+    meta = {
         "spec": particles.spec.to_dict(),
         "info": dict(particles.info),
         **{kind: list(getattr(particles, kind)) for kind in NAMED},
@@ -191,21 +191,21 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
         },
         "dtypes": {name: array.dtype.str for name, array in arrays.items()},
     }
-    files.write_json(folder / COMPLETE, told)
+    files.write_json(folder / COMPLETE, meta)
     if final:
-        # Checkpoints first: none may ever speak of a chunk that is gone.
+        # Checkpoints first: none may count a chunk that is gone.
         for pattern in ("checkpoint-*.npz", "chunk-*.npz", "weights-*.bin"):
             for path in folder.glob(pattern):
                 path.unlink()
 
 
 def read_particles(folder: Path) -> Particles:
-    """Memory-map a finished run; factorizations that are damaged are left out, and it says so.
+    """Memory-map a finished run; damaged factorizations are left out and counted in ``info``.
 
     Raises
     ------
     DamagedError
-        When a file is missing or torn, or what is damaged concerns all of it.
+        When a file is missing or truncated, or the damage affects all factorizations.
     StoreError
         When another version wrote it.
     """
@@ -237,12 +237,12 @@ def read_particles(folder: Path) -> Particles:
 
 
 def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
-    """Without the factorizations whose A or W is not what was written."""
+    """Leave out the factorizations with a damaged A or W."""
     sums, dtypes = meta.get("sums", {}), meta.get("dtypes", {})
     torn = [
         name
         for name, array in particles.arrays.items()
-        if array.dtype.str != dtypes.get(name) or not _may_be(name, array, sums.get(name))
+        if array.dtype.str != dtypes.get(name) or not _agrees(name, array, sums.get(name))
     ]
     if torn:
         raise DamagedError(
@@ -257,15 +257,15 @@ def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
         return particles
     if not whole.any():
         raise DamagedError(f"All factorizations of this run are damaged on the disk. {AGAIN}")
-    told = _left_out(particles.ids[~whole], particles.M)
-    return replace(particles.subset(whole), info={**particles.info, "damage": told})
+    damage = _left_out(particles.ids[~whole], particles.M)
+    return replace(particles.subset(whole), info={**particles.info, "damage": damage})
 
 
-def _may_be(name: str, array: np.ndarray, kept: Any) -> bool:
-    """Whether an array is what was written; of A and W, whether it has as many matrices."""
+def _agrees(name: str, array: np.ndarray, recorded: Any) -> bool:
+    """Whether the checksum of an array agrees; of A and W, whether the number of matrices does."""
     if name in LARGE:
-        return isinstance(kept, list) and len(array) == len(kept)
-    return bool(integrity.checksum(array) == kept)
+        return isinstance(recorded, list) and len(array) == len(recorded)
+    return bool(integrity.checksum(array) == recorded)
 
 
 def _left_out(numbers: np.ndarray, M: int) -> str:
@@ -278,9 +278,9 @@ def _left_out(numbers: np.ndarray, M: int) -> str:
 
 
 def read_partial(folder: Path, spec: RunSpec, status: str, made: int = 0) -> Particles:
-    """What an unfinished run has saved so far; it says where some of that is lost.
+    """The saved particles of an unfinished run; ``info`` states which are lost.
 
-    ``made`` : how many factorizations it has reported.
+    ``made`` : number of factorizations that the run has reported.
     """
     chunks, broken = FolderSink(folder).read()
     if not any(chunk.size for chunk in chunks) or not (folder / PLAN).exists():
@@ -294,8 +294,8 @@ def read_partial(folder: Path, spec: RunSpec, status: str, made: int = 0) -> Par
     lost = max(made - found.M, int(broken))
     if not lost:
         return found
-    told = (
+    damage = (
         f"{lost if made > found.M else 'some'} of {max(made, found.M):,} factorizations are "
         "damaged or missing on the disk; resuming the run makes them again"
     )
-    return replace(found, info={**found.info, "damage": told})
+    return replace(found, info={**found.info, "damage": damage})

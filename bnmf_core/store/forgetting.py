@@ -1,4 +1,4 @@
-"""All that is one owner's, and its removal to the last byte."""
+"""Everything that belongs to one owner, and its removal."""
 
 import secrets
 import shutil
@@ -13,15 +13,15 @@ from bnmf_core.store.home import EVERYBODY, KEY, OWNERS, SHARES, owners_in, stor
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.store.shares import Shares
 
-# In the folder of a server, what is not its own store's.
+# In the folder of a server, names that are not part of its own store.
 OF_OTHERS = (OWNERS, SHARES, KEY)
-# What is removed at this moment is called so.
+# Suffix of folders that are being removed.
 GONE = ".gone"
 
 
 @dataclass(frozen=True)
 class Theirs:
-    """How much is an owner's: runs, of them those that wait or run, data, names, links, bytes."""
+    """Numbers of runs, active runs, datasets, names, links and bytes of an owner."""
 
     owner: str
     runs: int
@@ -32,15 +32,15 @@ class Theirs:
     bytes: int
 
     @property
-    def said(self) -> str:
-        """What there is, in words."""
-        counts = (
+    def counts(self) -> str:
+        """The numbers in words."""
+        numbers = (
             (self.runs, "run", "runs"),
             (self.data, "dataset", "datasets"),
             (self.names, "name or note", "names and notes"),
             (self.links, "link shown to others", "links shown to others"),
         )
-        return listed(f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
+        return listed(f"{count:,} {one if count == 1 else many}" for count, one, many in numbers)
 
 
 def owners(home: Path) -> list[str]:
@@ -50,7 +50,7 @@ def owners(home: Path) -> list[str]:
 
 
 def theirs(home: Path, store: RunStore) -> Theirs:
-    """What is an owner's whose store this is; nothing is changed."""
+    """Count what belongs to the owner of this store."""
     owner = EVERYBODY if store.root == home else store.root.name
     runs, parts = store.runs(), parts_of(home, owner)
     return Theirs(
@@ -65,7 +65,7 @@ def theirs(home: Path, store: RunStore) -> Theirs:
 
 
 def forget(home: Path, owner: str) -> None:
-    """Remove all that is an owner's; nothing of theirs may be at work.
+    """Remove everything that belongs to an owner, whose runs must have ended.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def forget(home: Path, owner: str) -> None:
 
 
 def take_away(home: Path, owner: str) -> list[Path]:
-    """Take back an owner's links and put aside what is theirs; where it lies until it is removed.
+    """Revoke an owner's links and rename the files to be removed; return their paths.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def take_away(home: Path, owner: str) -> list[Path]:
         for share in shares.of(owner):
             shares.take_back(owner, share.token)
         for part in parts_of(home, owner):
-            # Whoever still has it open writes into it no more.
+            # A process that still uses the folder no longer writes into it.
             aside = part.with_name(f".{part.name}.{secrets.token_hex(4)}{GONE}")
             gone.append(part if part.name.endswith(GONE) else part.rename(aside))
     except OSError as error:
@@ -97,7 +97,7 @@ def take_away(home: Path, owner: str) -> list[Path]:
 
 
 def remove(owner: str, gone: list[Path]) -> None:
-    """Remove what :func:`take_away` has put aside."""
+    """Remove what :func:`take_away` has renamed."""
     try:
         for part in gone:
             if part.is_dir() and not part.is_symlink():
@@ -117,7 +117,7 @@ def _not_removed(owner: str, error: OSError) -> StoreError:
 
 
 def parts_of(home: Path, owner: str) -> list[Path]:
-    """The folder of an owner; in that of a server, what is nobody else's."""
+    """The folders of an owner; for a server itself, everything that is nobody else's."""
     if owner != EVERYBODY:
         folder = store_of(home, owner)
         left = folder.parent.glob(f".{owner}.*{GONE}")  # by a removal that was broken off

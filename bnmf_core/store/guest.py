@@ -1,4 +1,4 @@
-"""Runs that another owner shares: they can be looked at, and nothing can be changed."""
+"""Read-only access to runs that another owner shares."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -22,13 +22,13 @@ def _refused(*arguments: Any, **named: Any) -> NoReturn:
 
 
 class GuestStore(RunStore):
-    """A store in which some runs, and their data, are all that there is.
+    """A read-only store that shows only some runs and their data.
 
     Parameters
     ----------
-    root : folder of the store. run_ids : what is shown of it.
+    root : folder of the store. run_ids : the runs that are shown.
 
-    Every change is refused with a StoreError.
+    Every change raises a StoreError.
     """
 
     add_dataset = delete_run = _refused
@@ -56,7 +56,7 @@ class GuestStore(RunStore):
         return {run.dataset for run in self.runs()}
 
     def made(self) -> dict[str, int]:
-        """How many particles each of them has."""
+        """Number of particles of each run that is shown."""
         return {run_id: done for run_id, done in super().made().items() if run_id in self._run_ids}
 
     def _select(self) -> tuple[list[RunRecord], dict[str, str]]:
@@ -68,6 +68,6 @@ class GuestStore(RunStore):
 
 
 class _NotesOfAnother(NoteBook):
-    """Names that the owner has given: they are read."""
+    """Read-only notes of the owner."""
 
     keep = remove = keep_on_runs = _refused

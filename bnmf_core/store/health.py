@@ -1,4 +1,4 @@
-"""What of a store is damaged on the disk: its list of runs, its runs, its data, its names."""
+"""Damage of a store on the disk: its list of runs, its runs, its data, its names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from bnmf_core.store.run_store import RunStore
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is damaged.
+    """A damaged part of a store.
 
     what : "list", "run", "data" or "names". id : of the run or the data, "" of the list.
-    said : what is left out, and what to do. left_out : numbers of factorizations.
+    said : the message: what is left out, and what to do. left_out : numbers of factorizations.
     """
 
     what: str
@@ -30,7 +30,7 @@ class Damage:
 
 
 def of_list(store: RunStore) -> Iterator[Damage]:
-    """Runs that the list does not show because it was damaged or lost, or their entries were."""
+    """Runs missing from the list because the list or their entries are damaged."""
     set_aside = store.database.set_aside
     if set_aside is not None:
         yield Damage(
@@ -52,7 +52,7 @@ def of_list(store: RunStore) -> Iterator[Damage]:
 
 
 def of_run(store: RunStore, record: RunRecord) -> Iterator[Damage]:
-    """What of a run's entry and of its factorizations is damaged; all of it is read."""
+    """Damage of a run's entry and of its factorizations, all of which are read."""
     try:
         copied = records.read_copy(store.run_folder(record.id))
     except (StoreError, KeyError, TypeError, ValueError):
@@ -78,16 +78,18 @@ def of_run(store: RunStore, record: RunRecord) -> Iterator[Damage]:
 
 
 def of_particles(record: RunRecord, particles: Particles) -> Iterator[Damage]:
-    """Which factorizations of a run have been left out because they are damaged."""
-    if told := particles.info.get("damage"):
+    """Factorizations of a run that were left out because they are damaged."""
+    if damage := particles.info.get("damage"):
         missing = np.setdiff1d(np.arange(record.done), particles.ids)
         again = f"`bnmf code {record.id}` prints the program that makes the run again."
-        again = "" if "resuming" in told else f" {again}"
-        yield Damage("run", record.id, f"Run {record.id}: {told}.{again}", tuple(missing.tolist()))
+        again = "" if "resuming" in damage else f" {again}"
+        yield Damage(
+            "run", record.id, f"Run {record.id}: {damage}.{again}", tuple(missing.tolist())
+        )
 
 
 def of_data(store: RunStore, dataset_id: str) -> Iterator[Damage]:
-    """Whether data are damaged; all of them are read."""
+    """Damage of a dataset, which is read in full."""
     try:
         store.dataset(dataset_id)
         store.verify_dataset(dataset_id)
@@ -96,6 +98,6 @@ def of_data(store: RunStore, dataset_id: str) -> Iterator[Damage]:
 
 
 def of_names(store: RunStore, dataset_id: str) -> Iterator[Damage]:
-    """How many names and notes on data are damaged."""
-    if said := store.notes.damaged(dataset_id):
-        yield Damage("names", dataset_id, said)
+    """Number of damaged names and notes on a dataset."""
+    if sentence := store.notes.damaged(dataset_id):
+        yield Damage("names", dataset_id, sentence)

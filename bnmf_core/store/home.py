@@ -1,21 +1,21 @@
-"""Where the user's work is kept."""
+"""Location of the user's stores."""
 
 import os
 from pathlib import Path
 
 from bnmf_core.store import disk
 
-# On a server that several share, each owner's store is a folder of this one.
+# On a shared server, the folder of the owners' stores.
 OWNERS = "owners"
-# On a server of one person, and what is theirs in a folder that others share.
+# The owner on a server of one person, and of files common to all owners.
 EVERYBODY = "local"
 SHARES, KEY = "shares", "cookie.key"
 
 
 def owners_in(folder: Path) -> list[Path]:
-    """The stores of the owners of a shared server whose folder this is; none where it is not."""
-    kept = folder / OWNERS
-    found = sorted(kept.iterdir()) if kept.is_dir() else []
+    """Stores of the owners in the folder of a shared server; empty for another folder."""
+    owners = folder / OWNERS
+    found = sorted(owners.iterdir()) if owners.is_dir() else []
     return [one for one in found if one.is_dir() and not one.name.startswith(".")]
 
 

@@ -1,6 +1,6 @@
 """Checksums of arrays and of JSON: CRC-32, which finds damage at the speed of reading.
 
-They are no defence against somebody who changes files on purpose.
+They do not protect against deliberate changes.
 """
 
 import json
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 SEAL = "seal"
-# The key of a value that is no dictionary.
+# Key for a value that is no dictionary.
 VALUE = "sealed value"
 
 
 def checksum(array: np.ndarray) -> int:
-    """Of the entries in the order of their indices, however they lie in memory.
+    """CRC-32 of the entries in C order, whatever their memory layout.
 
     >>> import numpy as np
     >>> checksum(np.arange(3.0)) == checksum(np.arange(6.0)[::2] / 2)
@@ -27,7 +27,7 @@ def checksum(array: np.ndarray) -> int:
 
 
 def sealed(value: object) -> str:
-    """JSON of plain values, with the checksum of what is read from it.
+    """JSON of plain values with their checksum.
 
     >>> unsealed(sealed([1, 2.5]))
     [1, 2.5]
@@ -44,7 +44,7 @@ def unsealed(text: str) -> Any:
     Raises
     ------
     ValueError
-        When it is no JSON, or not what was written.
+        When it is no JSON or the checksum is wrong.
     """
     value = json.loads(text)
     if not isinstance(value, dict) or value.pop(SEAL, None) != _of_json(value):

@@ -1,4 +1,4 @@
-"""Runs that were started side by side, looked at as one thing."""
+"""Runs that were started together, as one launch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bnmf_core.store.records import RunRecord
 class Launch:
     """A launch.
 
-    id : shared by its runs. runs : those that are still kept, in the order of their start.
+    id : shared by its runs. runs : those that still exist, in the order of their start.
     """
 
     id: str
@@ -19,7 +19,7 @@ class Launch:
 
     @property
     def name(self) -> str:
-        """What it is called, "" while nobody has given it a name."""
+        """Its name, "" without one."""
         return self.runs[0].launch_name
 
     @property
@@ -44,19 +44,19 @@ class Launch:
 
     @property
     def shown(self) -> list[str]:
-        """Ids of the runs that there is something to see of, or will be."""
+        """Ids of the runs that are active or have particles."""
         return [run.id for run in self.runs if run.active or run.done]
 
     @property
     def resumable(self) -> list[str]:
-        """Ids of the runs that can be gone on with."""
+        """Ids of the runs that can be resumed."""
         return [run.id for run in self.runs if run.status in RESUMABLE]
 
     @property
     def status(self) -> str:
-        """Running while any run is; then complete if all are, or what became of the others.
+        """The common status of its runs; "incomplete" if they differ.
 
-        "incomplete" where some are complete and others are not.
+        While any run is active: "queued" if all are, else "running".
         """
         states = {run.status for run in self.runs}
         if self.active:
@@ -65,7 +65,7 @@ class Launch:
 
 
 def grouped(runs: Sequence[RunRecord]) -> list[Launch]:
-    """The launches of runs, these newest first; the newest launch first."""
+    """Group runs, newest first, by launch; the newest launch comes first."""
     of_launch: dict[str, list[RunRecord]] = {}
     for run in runs:
         of_launch.setdefault(run.launch, []).append(run)

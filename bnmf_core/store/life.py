@@ -1,13 +1,13 @@
-"""The life of a run: its states, who has it, and every move from one state to the next.
+"""The life cycle of a run: its states, its claims and its transitions.
 
     queued → running → complete, cancelled, interrupted or failed
       ↑  ↘ cancelled, interrupted                    │
       └──────────── resume ──────────────────────────┘  (not of a complete one)
 
 A process that queues a run claims it with a token and renews the claim (``beat``) for as long as it
-lives; a claim that is not renewed lapses, and the run counts as interrupted. Every move is
-one compare-and-swap: the row changes only if state and claim are what the decision was made on, so
-of two processes that want to move the same run, one does and the other is told.
+lives; a claim that is not renewed lapses, and the run counts as interrupted. Every transition is a
+compare-and-swap: the row changes only if state and claim are unchanged since they were read, so of
+two processes that change the same run, one fails.
 """
 
 import secrets
@@ -26,12 +26,12 @@ from bnmf_core.version import VERSION
 RESUMABLE = ("cancelled", "interrupted", "failed")
 ENDED = ("complete", *RESUMABLE)
 CANCEL = "cancel"
-# A move is tried so often against others that move the same run.
+# Attempts at a transition while others change the same run.
 MOST_TRIES = 100
 
 
 class Claim(NamedTuple):
-    """A run that somebody has, and the token that shows it."""
+    """A claimed run and the token of the claim."""
 
     run_id: str
     token: str
@@ -58,7 +58,7 @@ class Life:
         self._clock = clock
         self._process = process
 
-    # For whoever wants a run made
+    # For the process that requests a run
 
     def enter(
         self,
@@ -72,7 +72,7 @@ class Life:
         """Enter a new run as queued, claimed by this process.
 
         ``launch`` is shared by runs that belong together, None for one that stands alone;
-        ``scheduler`` : whose workers are to make it, "" for this machine.
+        ``scheduler`` : address of the scheduler whose workers make it, "" for this machine.
         """
         now, claim = self._clock(), Claim(secrets.token_hex(4), self._new_token())
         record = records.begun(
@@ -98,7 +98,7 @@ class Life:
         Raises
         ------
         RunError
-            When there is nothing to go on with: another resumed it first, or it is complete.
+            When another process resumed it first, or it is complete.
         """
         claim = Claim(run_id, self._new_token())
 
@@ -121,7 +121,7 @@ class Life:
         return claim
 
     def cancel(self, run_id: str) -> None:
-        """Ask a run to stop: at once while it waits, after its current step while it runs."""
+        """Cancel a run: at once while it is queued, after its current step while it runs."""
 
         def stop(seen: RunRecord) -> dict[str, Value]:
             if seen.status == "queued":
@@ -149,20 +149,20 @@ class Life:
                 return
         raise StoreError(f"Run {run_id} is being changed by others; try again.")
 
-    # For whoever has claimed a run
+    # For the process that has claimed a run
 
     def begin(self, claim: Claim) -> bool:
-        """Whether the claimed run is still there to be made; then it is running."""
+        """Start a claimed run; False if it is no longer queued under this claim."""
         now = self._clock()
         values: dict[str, Value] = {"status": "running", "message": "Preparing", "heartbeat": now}
         return self._move_own(claim, ("queued",), values)
 
     def report(self, claim: Claim, **progress: Value) -> bool:
-        """Write how far the run is, and renew the claim; False where it is no longer ours."""
+        """Write progress and renew the claim; False if the claim was lost."""
         return self._move_own(claim, ("running",), progress | {"heartbeat": self._clock()})
 
     def end(self, claim: Claim, status: str, message: str = "", **last: Value) -> bool:
-        """The run has come to an end; False where it is no longer ours."""
+        """Set the final status; False if the claim was lost."""
         if status not in ENDED:
             raise StoreError(f"A run cannot end as {status!r}; it ends as one of {ENDED}.")
         values: dict[str, Value] = {
@@ -179,16 +179,16 @@ class Life:
         return self._move_own(claim, ("queued",), values)
 
     def beat(self, claim: Claim) -> str:
-        """Renew a claim; what its holder has to know: "" (go on), "cancel" or "lost"."""
+        """Renew a claim and return "" (continue), "cancel" or "lost"."""
         if not self._move_own(claim, records.ACTIVE, {"heartbeat": self._clock()}):
             return "lost"
         seen = self._read(claim.run_id)
         return seen.wish if seen.token == claim.token else "lost"
 
-    # The one way in which rows change
+    # Transitions
 
     def _move(self, run_id: str, decide: Callable[[RunRecord], dict[str, Value]]) -> None:
-        """Change a run as ``decide`` says of its present state, which may say nothing ({})."""
+        """Apply the changes that ``decide`` returns for the present state; {} for none."""
         for _ in range(MOST_TRIES):
             seen = self._read(run_id)
             values = decide(seen.as_of(self._clock()))
@@ -197,7 +197,7 @@ class Life:
         raise RunError(f"Run {run_id} is being changed by others; try again.")
 
     def _move_own(self, claim: Claim, states: tuple[str, ...], values: dict[str, Value]) -> bool:
-        """Change a run for its holder: whoever takes it over does so under another token."""
+        """Change a run only if it still has this claim."""
         return records.swap_held(self._database, self._owner, *claim, states, values)
 
     def _read(self, run_id: str) -> RunRecord:

@@ -1,7 +1,6 @@
-"""Runs whose folders are there and whose entries in the index are not, and bringing them back.
+"""Recover runs whose folders exist but whose entries in the index are missing.
 
-An index is lost with its file, or torn where a disk fails; what runs have made lies in their
-folders, each with a copy of its entry.
+An index may be lost or damaged; the folder of every run has a copy of its entry.
 """
 
 import json
@@ -21,18 +20,18 @@ BROUGHT_BACK = "It was brought back from its folder."
 
 @dataclass(frozen=True)
 class Brought:
-    """What came back.
+    """The result of a recovery.
 
-    runs : their ids. datasets : how many. said : a sentence for each that did not.
+    runs : recovered ids. datasets : their number. failures : a sentence for each lost run.
     """
 
     runs: tuple[str, ...]
     datasets: int
-    said: tuple[str, ...]
+    failures: tuple[str, ...]
 
 
 def lost_runs(store: RunStore) -> list[str]:
-    """Ids of the owner's runs whose folders hold something and that the index does not know."""
+    """Ids of the owner's runs with a folder but without an entry in the index."""
     coming, known = arrivals.expected(store.root), store.made()
     return sorted(
         folder.name
@@ -45,7 +44,7 @@ def lost_runs(store: RunStore) -> list[str]:
 
 
 def _may_be_of(owner: str, folder: Path) -> bool:
-    """Whether a run is an owner's; one of which that is not known might be anybody's."""
+    """Whether a run may be this owner's; unknown counts as yes."""
     try:
         copied = records.read_copy(folder)
     except (BNMFError, KeyError, TypeError, ValueError):
@@ -54,29 +53,29 @@ def _may_be_of(owner: str, folder: Path) -> bool:
 
 
 def is_lost(folder: Path) -> bool:
-    """Whether a folder that no entry speaks of is that of a run, and not what a deletion left."""
+    """Whether a folder without an entry is that of a run, not the remains of a deletion."""
     return RUN_ID.fullmatch(folder.name) is not None and any(
         (folder / name).is_file() for name in (records.COPY, folders.COMPLETE)
     )
 
 
 def bring_back(store: RunStore) -> Brought:
-    """Enter lost runs of the store's owner, and the data that lie beside them, into the index."""
+    """Enter lost runs of the store's owner, and datasets without an entry, into the index."""
     datasets = _datasets(store)
-    found, said = [], []
+    found, failures = [], []
     for run_id in lost_runs(store):
         try:
             record = _record(store, run_id)
         except (BNMFError, KeyError, TypeError, ValueError) as error:
-            said.append(f"Run {run_id} cannot be brought back: {str(error).rstrip('.')}.")
+            failures.append(f"Run {run_id} cannot be brought back: {str(error).rstrip('.')}.")
             continue
         records.insert(store.database, record)
         found.append(run_id)
-    return Brought(tuple(found), datasets, tuple(said))
+    return Brought(tuple(found), datasets, tuple(failures))
 
 
 def _datasets(store: RunStore) -> int:
-    """Enter data whose folders are whole, and say how many there were that had no entry."""
+    """Enter intact datasets and return how many had no entry."""
     entered, known = 0, store.datasets()
     for folder in sorted((store.root / "datasets").glob("*")):
         if folder.name in known:
@@ -84,18 +83,18 @@ def _datasets(store: RunStore) -> int:
         try:
             meta = datasets.read_meta(folder)
             D, N = meta["shape"]
-            told = {"D": int(D), "N": int(N), "labels": list(map(str, meta["labels"]))}
+            entry = {"D": int(D), "N": int(N), "labels": list(map(str, meta["labels"]))}
             values = folder.name, store.owner, clean_name(meta["name"]), folder.stat().st_mtime
         except (StoreError, KeyError, TypeError, ValueError):
             continue  # half written: without its last file it is no dataset
         entered += store.database.write(
-            "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)", (*values, json.dumps(told))
+            "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)", (*values, json.dumps(entry))
         )
     return entered
 
 
 def _record(store: RunStore, run_id: str) -> RunRecord:
-    """The entry of a run, from its copy and from what it has made."""
+    """Rebuild the entry of a run from its copy and its particles."""
     folder = store.run_folder(run_id)
     copied = records.read_copy(folder)
     whole = (folder / folders.COMPLETE).exists()

@@ -1,4 +1,4 @@
-"""Folders of results that can be computed again: complete, and not a byte other than written.
+"""Verification of folders with results that can be computed again.
 
 The last file of a folder lists all others with their sizes and checksums, and has a checksum
 itself. A folder that does not agree with it is reported and counts as not computed.
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 # Written last: the folder is complete.
 DONE = "done.json"
-# What was found damaged, until it has been computed again.
+# Lists damaged files until they have been computed again.
 DAMAGED = "damaged.json"
 # Damaged files that are named.
 MOST_NAMED = 3
 
-# Size, time of change and number of a file; one in which these are the same is not read again.
+# Size, modification time and inode; a file with the same state is not read again.
 _State = tuple[int, int, int]
 _whole: dict[Path, dict[str, _State]] = {}
 _sound: dict[Path, tuple[_State, bool]] = {}
@@ -45,8 +45,8 @@ class Damage:
     when: float
 
     @property
-    def said(self) -> str:
-        """The files, and the day."""
+    def text(self) -> str:
+        """The files and the date."""
         named = list(self.files[:MOST_NAMED])
         if len(self.files) > MOST_NAMED:
             named.append(f"{len(self.files) - MOST_NAMED} more")
@@ -54,12 +54,12 @@ class Damage:
 
 
 def write(folder: Path, **about: Any) -> None:
-    """Say that a folder is complete, and list its files; ``about`` : further plain values.
+    """Mark a folder as complete and list its files; ``about`` : further plain values.
 
-    What was damaged before, and has been computed again, is kept in it from now on.
+    Earlier damage that has been repaired stays recorded.
     """
     contents = {name: [size, _digest(folder / name)] for name, (size, *_) in _listed(folder)}
-    repaired = _told(folder / DAMAGED)
+    repaired = _read_list(folder / DAMAGED)
     files.write_json(folder / DONE, about | {"files": contents, "repaired": repaired})
     (folder / DAMAGED).unlink(missing_ok=True)
 
@@ -67,8 +67,8 @@ def write(folder: Path, **about: Any) -> None:
 def is_whole(folder: Path, what: str) -> bool:
     """Whether a folder is complete and undamaged; one that is damaged is reported, once.
 
-    Its damaged files are removed, and so is what says that it is complete. A folder that an older
-    version wrote, without checksums, is emptied. ``what`` : the result's name in a report.
+    Damaged files and the list are removed. A folder of an older version, without checksums, is
+    emptied. ``what`` : the result's name in a report.
     """
     if not (folder / DONE).exists():
         return False
@@ -77,7 +77,7 @@ def is_whole(folder: Path, what: str) -> bool:
     with _lock:
         if not (folder / DONE).exists():  # another thread has found the damage meanwhile
             return False
-        now, done = dict(_listed(folder, all_of_it=True)), _told(folder / DONE)
+        now, done = dict(_listed(folder, all_of_it=True)), _read_list(folder / DONE)
         if done is not None and "files" not in done:
             _empty(folder)
             return False
@@ -90,10 +90,10 @@ def is_whole(folder: Path, what: str) -> bool:
 
 
 def keep_sound(folder: Path) -> None:
-    """Remove damaged files of a computation that was interrupted, before it goes on from them.
+    """Remove damaged files of an interrupted computation before it continues.
 
-    JSON and NPZ have checksums of their own. NPY has none: such a file is written again, or its
-    checksum is kept beside it by the computation.
+    JSON and NPZ have checksums of their own. NPY has none: the computation writes it again or
+    stores its checksum.
     """
     for name, _ in _listed(folder):
         if not is_sound(folder / name):
@@ -101,7 +101,7 @@ def keep_sound(folder: Path) -> None:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether a file is there and, of JSON and NPZ, what was written; damage is reported once."""
+    """Whether a file exists and, for JSON and NPZ, is undamaged; damage is reported once."""
     try:
         state = _state(path.stat())
     except OSError:
@@ -121,13 +121,13 @@ def is_sound(path: Path) -> bool:
 
 
 def damage(folder: Path) -> Damage | None:
-    """What was found damaged and has not been computed again; None where nothing was."""
-    return _damage(_told(folder / DAMAGED))
+    """Damage that has not been repaired; None without any."""
+    return _damage(_read_list(folder / DAMAGED))
 
 
 def repaired(folder: Path) -> Damage | None:
-    """What was damaged in a folder that is complete now; None where nothing was."""
-    return _damage((_told(folder / DONE) or {}).get("repaired"))
+    """Repaired damage of a complete folder; None without any."""
+    return _damage((_read_list(folder / DONE) or {}).get("repaired"))
 
 
 def _damage(found: dict[str, Any] | None) -> Damage | None:
@@ -135,7 +135,7 @@ def _damage(found: dict[str, Any] | None) -> Damage | None:
 
 
 def _wrong(folder: Path, written: dict[str, list[Any]], now: dict[str, _State]) -> list[str]:
-    """The names of the files that are missing or not what was written."""
+    """Names of missing or damaged files."""
     return [
         name
         for name, (size, digest) in written.items()
@@ -163,8 +163,8 @@ def _empty(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _told(path: Path) -> dict[str, Any] | None:
-    """What one of the lists says; None where it is missing or damaged."""
+def _read_list(path: Path) -> dict[str, Any] | None:
+    """Read a list of files; None if it is missing or damaged."""
     try:
         found = files.read_json(path)
     except StoreError:
@@ -175,7 +175,7 @@ def _told(path: Path) -> dict[str, Any] | None:
 def _listed(
     folder: Path, all_of_it: bool = False, within: str = ""
 ) -> Iterator[tuple[str, _State]]:
-    """Name and state of every file; ``all_of_it`` : also of the lists themselves."""
+    """Name and state of every file; ``all_of_it`` : include the lists."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a stored X lies, so that another process or machine maps it instead of receiving it."""
+"""The file of a stored X, which another process or machine can memory-map."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.store import files, integrity
 
-# What is read of X to tell it from another one: so many pieces, evenly spaced, of so many entries.
+# Number of evenly spaced pieces for the checksum of a sample of X, and entries of a piece.
 PIECES, ENTRIES = 256, 8192
 
 
@@ -22,39 +22,38 @@ class Mapped:
     ----------
     path : its file; the folder has the dataset's id for a name.
     shape : (D, N). strides : of its file, in bytes.
-    kept : the checksum of all of X that was recorded when it was stored.
-    sampled : the checksum of at most 16 MB of it, in pieces from end to end.
+    checksum : of all of X, recorded when it was stored.
+    sampled : checksum of at most 16 MB of it, in evenly spaced pieces.
     """
 
     path: Path
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    kept: int
+    checksum: int
     sampled: int
 
     @classmethod
     def of(cls, X: Matrix) -> "Mapped | None":
-        """Where this X lies; None where it is not, whole, a file of a store."""
+        """The file of this X; None if it is not a whole file of a store."""
         if not isinstance(X, np.memmap) or X.filename is None:
             return None
         try:
             path = Path(X.filename).absolute()
             meta = _recorded(path)
-            there = files.read_array(path, mapped=True)
+            stored = files.read_array(path, mapped=True)
         except StoreError:
             return None
-        found = _described(path, there, meta)
-        whole = X.shape == there.shape and X.strides == there.strides
+        found = _described(path, stored, meta)
+        whole = X.shape == stored.shape and X.strides == stored.strides
         return found if found is not None and whole and _sampled(X) == found.sampled else None
 
     def open(self) -> np.ndarray:
-        """X as it lies there, memory-mapped.
+        """Memory-map X.
 
         Raises
         ------
         StoreError
-            When the file is not there, or is not this one: its shape, the checksum that was
-            recorded beside it, or that of the pieces of it that are read is another.
+            When the file is missing, or its shape or a checksum differs.
         """
         X = files.read_array(self.path, mapped=True)
         if _described(self.path, X, _recorded(self.path)) != self:
@@ -68,10 +67,10 @@ def _recorded(path: Path) -> dict[str, Any]:
 
 
 def _described(path: Path, X: np.ndarray, meta: dict[str, Any]) -> Mapped | None:
-    kept = meta.get("sum")
-    if kept is None or X.dtype != np.float64:
+    checksum = meta.get("sum")
+    if checksum is None or X.dtype != np.float64:
         return None
-    return Mapped(path, X.shape, X.strides, kept, _sampled(X))
+    return Mapped(path, X.shape, X.strides, checksum, _sampled(X))
 
 
 def _sampled(X: np.ndarray) -> int:

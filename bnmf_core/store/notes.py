@@ -1,8 +1,8 @@
-"""Names and notes that people give to components and modes, kept with what they were given to.
+"""User-given names and notes on components and modes.
 
-What is kept is the thing itself, a column of A or a whole basis, and no number: so a name is found
-again in other runs of the same data, whatever number the component or the mode has there. A note on
-several runs that are compared is kept with their ids.
+A note is stored with the column of A or the basis that it describes, not with a number. Other runs
+of the same data find it by similarity, whatever number the component or mode has there. A note on
+several compared runs is stored under their ids.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ ID = re.compile(r"[0-9a-f]{8}")
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """A name, and what is to be said.
+    """A name and a note.
 
     kind : of what, ``component`` or ``mode``. A : (D,) the component, or (D, R) the mode's most
     typical basis. created : seconds since 1970.
@@ -41,7 +41,7 @@ class Note:
     created: float
 
     @property
-    def said(self) -> str:
+    def caption(self) -> str:
         """The name and the text, in one line."""
         return ": ".join(filter(None, (self.name, clean_name(self.text, LONGEST_TEXT))))
 
@@ -104,7 +104,7 @@ class NoteBook:
         files.remove(self.path(dataset_id, id))
 
     def on_runs(self, run_ids: Collection[str]) -> str:
-        """What was noted on these runs, in any order; "" where nothing was.
+        """The note on these runs, in any order; "" without one.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class NoteBook:
         return str(files.read_json(path)["text"]) if path.exists() else ""
 
     def keep_on_runs(self, run_ids: Collection[str], text: str) -> None:
-        """Note this on these runs; "" removes the note."""
+        """Store a note on these runs; "" removes it."""
         path, text = self._path_on_runs(run_ids), text.strip()[:LONGEST_TEXT]
         if text:
             files.write_json(path, {"runs": sorted(run_ids), "text": text})
@@ -127,7 +127,7 @@ class NoteBook:
         return self._folder / "runs" / f"{named}.json"
 
     def path(self, dataset_id: str, id: str) -> Path:
-        """Where a note is kept."""
+        """The file of a note."""
         if not ID.fullmatch(id):
             raise NotFoundError(f"There is no note {clean_name(id)!r}.")
         return self._folder / dataset_id / f"{id}.npz"
@@ -135,8 +135,8 @@ class NoteBook:
 
 def write(path: Path, note: Note) -> None:
     """Write one note into a file."""
-    told = {"kind": note.kind, "name": note.name, "text": note.text, "created": note.created}
-    files.write_arrays(path, {"A": note.A, "told": np.array(json.dumps(told))})
+    fields = {"kind": note.kind, "name": note.name, "text": note.text, "created": note.created}
+    files.write_arrays(path, {"A": note.A, "told": np.array(json.dumps(fields))})
 
 
 def read(path: Path) -> Note:
@@ -149,14 +149,14 @@ def read(path: Path) -> Note:
     """
     arrays = files.read_arrays(path)
     try:
-        told = json.loads(str(arrays["told"]))
+        fields = json.loads(str(arrays["told"]))
         note = Note(
             path.stem,
-            str(told["kind"]),
-            clean_name(told["name"], LONGEST_NAME),
-            str(told["text"])[:LONGEST_TEXT],
+            str(fields["kind"]),
+            clean_name(fields["name"], LONGEST_NAME),
+            str(fields["text"])[:LONGEST_TEXT],
             np.asarray(arrays["A"], dtype=np.float64),
-            float(told["created"]),
+            float(fields["created"]),
         )
     except (KeyError, ValueError, TypeError) as error:
         raise DamagedError(f"The note {path.name} cannot be read: {error}.") from error

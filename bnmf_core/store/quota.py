@@ -1,4 +1,4 @@
-"""What one owner may keep: told where runs are started, held wherever their results are written."""
+"""Disk quota of one owner, checked when runs start and when results are written."""
 
 import stat
 import time
@@ -7,16 +7,16 @@ from pathlib import Path
 
 from bnmf_core.core.errors import StoreError
 
-# Of these it is known before they begin what they will take.
+# The size of these is known in advance.
 ALLOWED_BEFORE = ("runs", "datasets")
-# Seconds for which the size of a folder is believed, as long as nothing is refused for it.
+# Seconds for which the size of a folder is cached, unless a write would exceed the limit.
 FRESH = 5.0
 _most: dict[Path, int] = {}
 _known: dict[Path, tuple[float, int]] = {}
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder, each once; what is removed meanwhile counts nothing."""
+    """Bytes of all files in a folder, hard links counted once."""
     found: dict[tuple[int, int], int] = {}
     for path in folder.rglob("*"):
         with suppress(OSError):  # it may be removed at this moment
@@ -27,23 +27,23 @@ def size_of(folder: Path) -> int:
 
 
 def limit(root: Path, most: int) -> None:
-    """Let this store hold so many bytes at most."""
+    """Set the limit of a store in bytes."""
     _most[root.absolute()] = most
 
 
 def check(root: Path, further: int) -> None:
-    """Refuse so many bytes more in a store if they are too many.
+    """Refuse further bytes in a store if they exceed its limit.
 
     Raises
     ------
     StoreError
-        Naming what is kept, what it would come to, and what is allowed.
+        When they do; the message states the sizes.
     """
     most = _most.get(root.absolute(), 0)
-    if most and (kept := size_of(root)) + further > most:
+    if most and (size := size_of(root)) + further > most:
         raise StoreError(
-            f"What you keep here is {_said(kept)}; with {_said(further)} more it would exceed the "
-            f"{_said(most)} that everybody may keep. Delete runs that you do not need, on the "
+            f"What you keep here is {_size(size)}; with {_size(further)} more it would exceed the "
+            f"{_size(most)} that everybody may keep. Delete runs that you do not need, on the "
             "page Runs, and free their space there."
         )
 
@@ -53,14 +53,14 @@ def check_file(path: Path, further: int) -> None:
     root = next((parent for parent in path.absolute().parents if _most.get(parent)), None)
     if root is None or (parts := path.absolute().relative_to(root).parts)[0] in ALLOWED_BEFORE:
         return
-    if len(parts) == 1:  # what is beside the folders is the store's own
+    if len(parts) == 1:  # a file of the store itself
         return
-    when, kept = _known.get(root, (0.0, 0))
-    if time.monotonic() - when > FRESH or kept + further > _most[root]:
-        when, kept = time.monotonic(), size_of(root)
+    when, size = _known.get(root, (0.0, 0))
+    if time.monotonic() - when > FRESH or size + further > _most[root]:
+        when, size = time.monotonic(), size_of(root)
         check(root, further)
-    _known[root] = when, kept + further
+    _known[root] = when, size + further
 
 
-def _said(size: int) -> str:
+def _size(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"

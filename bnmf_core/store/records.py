@@ -1,4 +1,4 @@
-"""What the index knows of a run."""
+"""Entries of runs in the index."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from bnmf_core.version import VERSION
 
 ACTIVE = ("queued", "running")
 STATES = (*ACTIVE, "complete", "cancelled", "interrupted", "failed")
-# SQLite keeps whatever it is given in a column of numbers.
+# SQLite does not enforce the types of numeric columns.
 NUMBERS: dict[str, Callable[[Any], float]] = {
     "created": float,
     "seconds": float,
@@ -28,24 +28,23 @@ NUMBERS: dict[str, Callable[[Any], float]] = {
     "heartbeat": float,
     "busy": float,
 }
-# Whoever makes a run renews its claim on it; after so many silent seconds the claim has lapsed.
+# Seconds after which a claim on a run lapses unless it is renewed.
 LEASE = 30.0
 LAPSED = "The program stopped while this was running; what was saved is kept."
-# A restarted container has its host name and often its process number again.
+# A restarted container often has the same host name and process number.
 PROCESS_TOKEN = secrets.token_hex(4)
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the index knows of a run.
+    """The entry of a run in the index.
 
     ``status`` is one of queued, running, complete, cancelled, interrupted, failed; ``launch``
-    is shared by the runs that were started side by side, and ``launch_name`` is what these are
-    called, "" while nobody has given them a name; ``seconds`` are by the clock, ``busy`` those that
-    processors worked, all together, 0 where that was not measured; ``scheduler`` is the address of
-    the one whose workers make it, or made it last, "" for this machine; ``token`` names the claim
-    of the process that has it, or had it last; ``wish`` is what was asked of that process
-    ("cancel"); ``version`` is the program's, every one that worked on it.
+    is shared by the runs that were started together, and ``launch_name`` is their name, "" without
+    one; ``seconds`` is wall-clock time, ``busy`` total CPU time, 0 if not measured; ``scheduler``
+    is the address of the last scheduler, "" for this machine; ``token`` names the last claim;
+    ``wish`` is a request to its process ("cancel"); ``version`` lists all versions of the program
+    that worked on it.
     """
 
     id: str
@@ -75,16 +74,16 @@ class RunRecord:
         return self.status in ACTIVE
 
     def as_of(self, now: float) -> "RunRecord":
-        """The run at this time: interrupted where it says active, but its claim has lapsed."""
+        """The run at this time: interrupted if it is active but its claim has lapsed."""
         if self.active and not _claimed(self, now):
             return replace(self, status="interrupted", message=LAPSED, remaining=None)
         return self
 
 
 COLUMNS = [field.name for field in fields(RunRecord)]
-# The copy of an entry in the run's folder, and what it holds beside the spec.
+# File name of the copy of an entry in the run's folder.
 COPY = "run.json"
-# Parts of an entry that never change: in both, they are the same.
+# Fields of an entry that never change.
 FIXED = ("dataset", "created", "spec", "launch")
 COPIED = ("id", "owner", "name", "dataset", "launch", "created", "version", "launch_name")
 UNCHANGED = "id = ? AND owner = ? AND status = ? AND token = ? AND heartbeat = ?"
@@ -94,7 +93,7 @@ SELECTED = ", ".join(COLUMNS)
 def select(
     database: Database, owner: str, condition: str = "", arguments: Sequence[Value] = ()
 ) -> tuple[list[RunRecord], dict[str, str]]:
-    """Records of an owner as they are written, and those that cannot be read: id → why."""
+    """Records of an owner as stored, and unreadable ones: id → reason."""
     with database.connect() as connection:
         rows = connection.execute(
             f"SELECT {SELECTED} FROM runs WHERE owner = ? {condition}", (owner, *arguments)
@@ -119,7 +118,7 @@ def select(
 
 
 def find(database: Database, owner: str, run_id: str) -> RunRecord:
-    """A run of an owner as it is written.
+    """A run of an owner as stored.
 
     Raises
     ------
@@ -137,9 +136,7 @@ def find(database: Database, owner: str, run_id: str) -> RunRecord:
 def begun(
     run_id: str, owner: str, dataset: str, spec: RunSpec, created: float, **further: str
 ) -> RunRecord:
-    """The record of a run that waits to be made; ``further`` : name, launch, token, launch_name,
-    scheduler.
-    """
+    """The record of a queued run; ``further`` : name, launch, token, launch_name, scheduler."""
     fresh: dict[str, Any] = {
         "name": "",
         "launch": run_id,
@@ -160,7 +157,7 @@ def begun(
 
 
 def insert(database: Database, record: RunRecord) -> None:
-    """Enter a new run, and keep a copy of its entry in its folder."""
+    """Enter a new run and write a copy of its entry to its folder."""
     database.write(*insertion(record))
     copy(database, record)
 
@@ -174,19 +171,19 @@ def insertion(record: RunRecord) -> Change:
 
 
 def copy(database: Database, record: RunRecord) -> None:
-    """Keep what does not change of an entry beside what the run makes, should the index be lost."""
+    """Write the fixed fields of an entry to the run's folder, in case the index is lost."""
     with suppress(OSError):  # on a full disk the entry itself is enough
         write_copy(database.path.parent / "runs" / record.id, record)
 
 
 def write_copy(folder: Path, record: RunRecord) -> None:
     """Write the copy of an entry into a folder."""
-    told = {name: getattr(record, name) for name in COPIED} | {"spec": record.spec.to_dict()}
-    files.write_json(folder / COPY, told)
+    entry = {name: getattr(record, name) for name in COPIED} | {"spec": record.spec.to_dict()}
+    files.write_json(folder / COPY, entry)
 
 
 def read_copy(folder: Path) -> RunRecord | None:
-    """The entry of a run as it was begun, from its folder; None where there is no copy.
+    """Read the initial entry of a run from its folder; None without a copy.
 
     Raises
     ------
@@ -196,20 +193,22 @@ def read_copy(folder: Path) -> RunRecord | None:
     if not (folder / COPY).exists():
         return None
     try:
-        told = files.read_json(folder / COPY)
+        entry = files.read_json(folder / COPY)
     except DamagedError as error:
         raise DamagedError(f"its {COPY} is damaged") from error
     run_id, owner, dataset, created = (
-        told.pop(key) for key in ("id", "owner", "dataset", "created")
+        entry.pop(key) for key in ("id", "owner", "dataset", "created")
     )
-    further = {name: str(told[name]) for name in COPIED if name in told}
-    return begun(run_id, owner, dataset, RunSpec.from_dict(told["spec"]), float(created), **further)
+    further = {name: str(entry[name]) for name in COPIED if name in entry}
+    return begun(
+        run_id, owner, dataset, RunSpec.from_dict(entry["spec"]), float(created), **further
+    )
 
 
 def swap(database: Database, seen: RunRecord, **values: Value) -> bool:
-    """Change a run, but only if nobody has changed its state or claim since it was read.
+    """Change a run only if its state and claim are unchanged since it was read.
 
-    ``seen`` is the record as it is written, not as of a time. Returns whether it was changed.
+    ``seen`` is the record as stored, not as of a time. Returns whether it was changed.
     """
     return _update(database, UNCHANGED, _seen(seen), values)
 
@@ -222,14 +221,14 @@ def swap_held(
     states: Sequence[str],
     values: Mapping[str, Value],
 ) -> bool:
-    """Change a run, but only if it is in one of the states and still claimed by this token."""
+    """Change a run only if it is in one of the states and claimed by this token."""
     marks = ", ".join("?" * len(states))
     condition = f"id = ? AND owner = ? AND token = ? AND status IN ({marks})"
     return _update(database, condition, (run_id, owner, token, *states), values)
 
 
 def remove(database: Database, seen: RunRecord) -> bool:
-    """Delete a run's entry, but only if nobody has changed its state or claim since."""
+    """Delete a run's entry only if its state and claim are unchanged."""
     return database.write(f"DELETE FROM runs WHERE {UNCHANGED}", _seen(seen)) == 1
 
 
@@ -254,15 +253,15 @@ def _seen(record: RunRecord) -> tuple[Value, ...]:
 
 
 def this_process() -> str:
-    """Host, process number and a random word: enough to see later whether it still lives."""
+    """Host, process number and a random token, which identify a living process."""
     return f"{socket.gethostname()}:{os.getpid()}:{PROCESS_TOKEN}"
 
 
 def _claimed(run: RunRecord, now: float) -> bool:
-    """Whether the process that has the run still renews its claim, as far as can be known."""
+    """Whether the claim of a run is valid, as far as can be known."""
     if now - run.heartbeat >= LEASE:
         return False
-    # A process of this machine need not be waited for: it can be asked whether it is there.
+    # Whether a process of this machine exists is known at once.
     host, number, word = [*run.token.split(":"), "", "", ""][:3]
     if host != socket.gethostname() or not number.isdigit():
         return True

@@ -1,7 +1,7 @@
 """The run store: an index, and a folder of array files per dataset and run.
 
-Every write to a folder is atomic, and the index says what is there; so whatever was reported
-as saved survives a killed process.
+Writes to folders are atomic, and the index lists what exists, so everything reported as saved
+survives a killed process.
 """
 
 import json
@@ -17,7 +17,7 @@ from bnmf_core.core.errors import DamagedError, NotFoundError
 from bnmf_core.core.particles import Particles
 from bnmf_core.store import arrivals, folders, quota, records
 from bnmf_core.store.database import Change, Database
-from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
+from bnmf_core.store.datasets import is_stored, read_dataset, verify, write_dataset
 from bnmf_core.store.home import make
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
@@ -26,7 +26,7 @@ from bnmf_core.store.records import RunRecord
 
 
 class DatasetEntry(NamedTuple):
-    """What the index knows of a dataset: X is (D, N); ``created`` in seconds since 1970."""
+    """The entry of a dataset in the index: X is (D, N); ``created`` in seconds since 1970."""
 
     id: str
     name: str
@@ -42,11 +42,11 @@ class RunStore:
     Parameters
     ----------
     root : folder of the store; made if missing. owner : only this owner's runs are seen.
-    most : bytes that may be kept in it; 0 for as much as the disk takes.
+    most : quota in bytes; 0 for no limit.
 
     Attributes
     ----------
-    life : moves runs from state to state.
+    life : transitions of runs.
 
     Examples
     --------
@@ -73,19 +73,19 @@ class RunStore:
         self._particles = lru_cache(maxsize=32)(_read_particles)
 
     def check_room(self, further: int) -> None:
-        """Refuse what would not fit into what may be kept; ``further`` in bytes.
+        """Refuse ``further`` bytes if they exceed the quota.
 
         Raises
         ------
         StoreError
-            Naming what is kept, what it would come to, and what is allowed.
+            When they do; the message states the sizes.
         """
         quota.check(self.root, further)
 
     # Datasets
 
     def add_dataset(self, dataset: Dataset) -> str:
-        """Keep a dataset; the same content is kept once, and again where it is damaged. Its id.
+        """Store a dataset, unless the same content is stored undamaged, and return its id.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class RunStore:
             When there is no room for it.
         """
         folder = self.root / "datasets" / dataset.hash
-        if not is_kept(folder, dataset):
+        if not is_stored(folder, dataset):
             of_texts = sum(map(len, dataset.texts or ()))
             self.check_room(8 * dataset.stored_entries + of_texts)
             write_dataset(folder, dataset)
@@ -101,7 +101,7 @@ class RunStore:
         return dataset.hash
 
     def insertion(self, dataset: Dataset) -> Change:
-        """The change of the index that enters a dataset, unless it is there."""
+        """The change of the index that enters a dataset unless it has an entry."""
         meta = {"D": dataset.D, "N": dataset.N, "labels": list(dataset.labels)}
         return (
             "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)",
@@ -115,7 +115,7 @@ class RunStore:
         return self._dataset(dataset_id)
 
     def verify_dataset(self, dataset_id: str) -> None:
-        """Raise a StoreError where data have been damaged on the disk since they were stored."""
+        """Raise a StoreError if stored data are damaged."""
         verify(self.root / "datasets" / dataset_id)
 
     def datasets(self) -> dict[str, str]:
@@ -123,7 +123,7 @@ class RunStore:
         return {entry.id: entry.name for entry in self.dataset_entries()}
 
     def dataset_entries(self) -> list[DatasetEntry]:
-        """What there is, newest first."""
+        """Entries of the datasets, newest first."""
         with self.database.connect() as connection:
             rows = connection.execute(
                 "SELECT id, name, created, meta FROM datasets WHERE owner = ? "
@@ -146,7 +146,7 @@ class RunStore:
             return found.fetchone() is not None
 
     def remove_dataset(self, dataset_id: str) -> bool:
-        """Remove a dataset's entry unless a run uses it; its files stay. Whether it was removed."""
+        """Remove a dataset's entry unless a run uses it; files stay. Whether it was removed."""
         removed = self.database.write(
             "DELETE FROM datasets WHERE id = ? AND owner = ? AND NOT EXISTS "
             "(SELECT 1 FROM runs WHERE dataset = datasets.id AND runs.owner = datasets.owner)",
@@ -208,7 +208,7 @@ class RunStore:
         self._copy("AND launch = ?", launch)
 
     def _copy(self, condition: str, argument: str) -> None:
-        """What has been changed of entries is kept beside what the runs have made, too."""
+        """Update the copies of entries in the folders of the runs."""
         for record in records.select(self.database, self.owner, condition, (argument,))[0]:
             records.copy(self.database, record)
 
@@ -222,7 +222,7 @@ class RunStore:
         """
         self.life.delete(run_id)
         folder = self.run_folder(run_id)
-        # Without these, what cannot be removed now is not taken for a run that was lost.
+        # Without these files, the remains of a failed removal do not count as a lost run.
         for name in (records.COPY, folders.COMPLETE):
             with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
@@ -233,7 +233,7 @@ class RunStore:
         return self.root / "runs" / run_id
 
     def particles(self, run_id: str) -> Particles:
-        """What a run has made so far; a finished run is memory-mapped.
+        """The particles of a run so far; a finished run is memory-mapped.
 
         Raises
         ------
@@ -258,5 +258,5 @@ class RunStore:
 
 
 def _read_particles(folder: Path, written: int) -> Particles:
-    # ``written`` is only there so that a run that was resumed is read again.
+    # ``written`` invalidates the cache after a run was resumed.
     return folders.read_particles(folder)

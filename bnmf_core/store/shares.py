@@ -1,4 +1,4 @@
-"""What people show to others: runs behind a link that nobody can guess, until it is taken back."""
+"""Runs shared with others through a secret link until it is revoked."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ UNKNOWN = (
 
 @dataclass(frozen=True)
 class Share:
-    """Runs of an owner, which whoever has the token may look at.
+    """Runs of an owner that everyone with the token may view.
 
     created : seconds since 1970.
     """
@@ -34,18 +34,18 @@ class Share:
 
 
 class Shares:
-    """All that is shown to others, one file each.
+    """All shared links, one file each.
 
     Parameters
     ----------
-    folder : where they lie; made when the first one is.
+    folder : of the files; created with the first link.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def make(self, owner: str, run_ids: Sequence[str], name: str = "") -> Share:
-        """Show these runs; the same ones have one link, which is there already the second time."""
+        """Share these runs; the same runs always have the same link."""
         for share in self.of(owner):
             if set(share.run_ids) == set(run_ids):
                 return share
@@ -54,19 +54,19 @@ class Shares:
         return share
 
     def find(self, token: str) -> Share:
-        """What a link shows.
+        """The runs behind a link.
 
         Raises
         ------
         NotFoundError
-            When there is no such link, or it was taken back.
+            When there is no such link or it was revoked.
         """
         if not TOKEN.fullmatch(token) or not (path := self._path(token)).is_file():
             raise NotFoundError(UNKNOWN)
         return _read(path)
 
     def of(self, owner: str) -> list[Share]:
-        """What an owner shows, the newest first; a link that is damaged is left out."""
+        """Links of an owner, newest first, without damaged ones."""
         found = []
         for path in self._folder.glob("*.json"):
             with suppress(StoreError):
@@ -74,25 +74,25 @@ class Shares:
         return sorted((s for s in found if s.owner == owner), key=lambda s: -s.created)
 
     def take_back(self, owner: str, token: str) -> None:
-        """Show it to nobody any more.
+        """Revoke a link.
 
         Raises
         ------
         NotFoundError
-            When the owner shows no such thing.
+            When the owner has no such link.
         """
         if self.find(token).owner != owner:
             raise NotFoundError(UNKNOWN)
         files.remove(self._path(token))
 
     def _path(self, token: str) -> Path:
-        # Whoever sees the names of files does not know the links.
+        # Hashed, so that file names do not reveal links.
         return self._folder / f"{hashlib.sha256(token.encode()).hexdigest()[:32]}.json"
 
 
 def _read(path: Path) -> Share:
-    told = files.read_json(path)
+    fields = files.read_json(path)
     try:
-        return Share(**told | {"run_ids": tuple(told["run_ids"])})
+        return Share(**fields | {"run_ids": tuple(fields["run_ids"])})
     except (KeyError, TypeError) as error:
         raise StoreError(f"The link in {path.name} cannot be read: {error}.") from error

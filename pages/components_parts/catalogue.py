@@ -57,7 +57,7 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     shown_as = as_cosine if look.analysis.dataset.axis is None else as_angle
     view.chart(
         catalogue_map(found, matched.entries, modes, called),
-        f"{catalogue_said(found, matched.entries, modes, components, shown_as)} {matched.said}",
+        f"{catalogue_said(found, matched.entries, modes, components, shown_as)} {matched.summary}",
         name="catalogue",
         origin=look.origin,
         table=lambda: _every(found, matched.entries, modes, components),

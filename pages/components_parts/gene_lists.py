@@ -81,7 +81,7 @@ def _enriched(
     st.markdown(plain(enrichment_said(found, matched.names, modes, components)))
     view.chart(
         enrichment_dots(found, matched.names, modes, called),
-        f"{READING}{within} {matched.said}",
+        f"{READING}{within} {matched.summary}",
         name="enrichment",
         origin=look.origin,
         table=lambda: enrichment_table(found, matched.names, modes, components),

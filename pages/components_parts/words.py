@@ -73,7 +73,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
         _component(heading, part, names, angles[:, component], asked.count, dataset)
     topics = f" Names of topics are the first words at {RELEVANCE:g}." if dataset.of_words else ""
     st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.{topics}")
-    notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
+    notes = [note.caption if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]
     named["component"] = np.array(numbered(called))[found["component"]]

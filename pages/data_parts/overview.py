@@ -44,7 +44,7 @@ def show(dataset_id: str) -> None:
         if numbers.kind is not Kind.OTHER or numbers.advice:
             # Of counts the reason is how much they vary; of others it is what they are.
             advice = "" if numbers.advice in found.reason else numbers.advice
-            first = "" if found.reason.startswith(numbers.said) else numbers.said
+            first = "" if found.reason.startswith(numbers.reason) else numbers.reason
             said = [first, advice, found.reason, found.suited, dataset.empty]
         if any(said):
             st.markdown(plain(" ".join(filter(None, said))))

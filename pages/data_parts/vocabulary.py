@@ -12,7 +12,7 @@ from bnmf_core.data.vocabulary import (
     document_counts,
     english_stop_words,
     recounted,
-    words_kept,
+    retained_words,
 )
 from pages.frame import view
 from pages.frame.services import store
@@ -68,7 +68,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
     )
     left_out = frozenset(TOKEN.findall(stop_words.lower()))
     rule = Rule(left_out, int(fewest), largest / 100, int(most))
-    stay = words_kept(documents, dataset.N, rule)
+    stay = retained_words(documents, dataset.N, rule)
     source = "the texts" if kept else "this matrix; left-out words cannot be brought back"
     said = f"{stay:,} of {len(documents):,} words of {source} stay; now there are"
     st.markdown(plain(f"{said} {dataset.D:,}."))

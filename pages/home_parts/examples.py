@@ -37,7 +37,7 @@ def _atlas() -> None:
 def _card(example: Example) -> None:
     picture = CARDS / f"{example.key}.png"
     if picture.exists():
-        view.image(picture, example.told)
+        view.image(picture, example.summary)
     st.markdown(f"**{plain(example.question)}**")
     st.button(
         f"Analyse {plain(example.label[:1].lower() + example.label[1:])}",
@@ -46,6 +46,6 @@ def _card(example: Example) -> None:
         key=f"start_{example.key}",
         on_click=starting.start,
         args=(example, False),
-        help=plain(example.told),
+        help=plain(example.summary),
     )
     starting.finished(example)

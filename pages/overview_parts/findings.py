@@ -17,7 +17,7 @@ def show(look: Lens, found: Answer) -> None:
     for finding in found.findings:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             with st.container():
-                st.markdown(f"**{plain(finding.said)}**")
+                st.markdown(f"**{plain(finding.sentence)}**")
                 if finding.doubt:
                     st.caption(plain(finding.doubt))
             if finding.page != "overview":

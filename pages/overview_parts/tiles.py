@@ -58,8 +58,8 @@ def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
             st.markdown(f"**{plain(title)}**")
             st.badge(plain(verdict.word), color=color, icon=icon)
         if drawn is not None:
-            view.sketch_of(drawn, f"tile_{title[:4].lower()}", f"{title}. {verdict.said}")
-        st.caption(f":small[{plain(verdict.said)}]")
+            view.sketch_of(drawn, f"tile_{title[:4].lower()}", f"{title}. {verdict.sentence}")
+        st.caption(f":small[{plain(verdict.sentence)}]")
 
 
 def _chains(look: Lens, found: Answer) -> "go.Figure | None":

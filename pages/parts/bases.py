@@ -65,7 +65,7 @@ def notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
     told = [("component", r, note) for r, note in enumerate(look.notes.of_components(A))]
     told += [("mode", k, of_modes[k]) for k in shown]
     lines = [
-        f"- **{plain(f'{what} {k + 1}')}**: {plain(clean_name(note.said, LONGEST_NOTE))}"
+        f"- **{plain(f'{what} {k + 1}')}**: {plain(clean_name(note.caption, LONGEST_NOTE))}"
         for what, k, note in told
         if note and note.text
     ]

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core import Dataset, RunSpec
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import Estimate, estimate
-from bnmf_core.runs.launch import cost, passes_said, told
+from bnmf_core.runs.launch import cost, passes_in_words, runs_in_words
 from pages.frame import watch
 from pages.frame.services import runner, store
 from pages.frame.words import plain, size
@@ -39,14 +39,14 @@ def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
     def draw() -> None:
         estimates = costs(dataset, dataset_id, wanted.specs)
         found = cost(dataset, wanted.specs[0], estimates)
-        promised = MEASURING if measuring() else found.said
-        st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
-        if said := passes_said(dataset, wanted.specs, estimates):
+        promised = MEASURING if measuring() else found.sentence
+        st.markdown(f"{plain(runs_in_words(wanted.specs))} **{plain(promised)}**")
+        if said := passes_in_words(dataset, wanted.specs, estimates):
             st.caption(plain(said))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
         memory = max(one.memory for one in estimates)
-        kept = sum(one.bytes_kept for one in estimates)
+        kept = sum(one.particle_bytes for one in estimates)
         if max(memory, kept) >= TRIFLE:
             st.caption(plain(f"Up to {size(memory)} of memory, {size(kept)} kept on disk."))
 

@@ -24,7 +24,7 @@ def show() -> None:
         with view.told(ends=False):
             found = theirs(places().home, store())
             stops = f" {found.active:,} that are running stop." if found.active else ""
-            words = f"This deletes {found.said}, with all that was computed of them"
+            words = f"This deletes {found.counts}, with all that was computed of them"
             st.warning(plain(f"{words}: {size(found.bytes)}.{stops}"))
             yes, no = st.columns(2)
             if no.button("Keep everything", key="keep_everything", width="stretch"):

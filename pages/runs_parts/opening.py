@@ -30,7 +30,7 @@ def show() -> None:
                 st.rerun()
         if opened is None or opened[0] != file.file_id:
             return
-        for sentence in opened[1].said:
+        for sentence in opened[1].notices:
             st.warning(plain(sentence))
         if run_ids := opened[1].run_ids:
             many = f"{len(run_ids)} runs are" if len(run_ids) > 1 else "1 run is"

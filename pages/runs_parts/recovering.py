@@ -16,7 +16,7 @@ def show() -> None:
         if brought.runs:
             many = f"{len(brought.runs)} runs are" if len(brought.runs) > 1 else "1 run is"
             st.success(plain(f"{many} in the list again."))
-        for sentence in brought.said:
+        for sentence in brought.failures:
             st.warning(plain(sentence))
         return
     lost = len(lost_runs(store()))

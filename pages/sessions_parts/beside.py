@@ -85,7 +85,7 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
     rows = beside_table(found, names, called, called_back, features)
     view.chart(
         angle_map(found, names, called, called_back),
-        f"{READING} {shared.said}",
+        f"{READING} {shared.summary}",
         name="beside",
         origin=look.origin,
         table=rows,

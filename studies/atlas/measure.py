@@ -138,12 +138,12 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
         "elsewhere": 0.0 if answer.one_family else _elsewhere(answer),
         "states": list(facts.states),
         "verdicts": {
-            title: {"word": one.word, "grade": one.grade, "said": one.said}
+            title: {"word": one.word, "grade": one.grade, "said": one.sentence}
             for title, one in verdicts.of(answer, facts).items()
         },
         "conclusions": [] if labels is None or not conclusion else labels.table.to_dict("records"),
         "pictures": _pictures(answer),
-        "findings": [f"{finding.said} {finding.doubt}".rstrip() for finding in answer.findings],
+        "findings": [f"{finding.sentence} {finding.doubt}".rstrip() for finding in answer.findings],
     }
 
 

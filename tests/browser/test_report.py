@@ -43,7 +43,7 @@ def opened(chromium, tmp_path):
 def test_everything_is_shown_without_a_network(opened):
     page, answer, wrong = opened
     for finding in answer.findings:
-        assert page.get_by_text(finding.said).count() == 1
+        assert page.get_by_text(finding.sentence).count() == 1
     figures = page.locator("figure .js-plotly-plot")
     assert figures.count() >= 5
     for i in range(figures.count()):

@@ -60,7 +60,7 @@ def test_the_order_and_the_spelling_of_channels_change_no_similarity():
     np.testing.assert_allclose(np.diag(cosines(VALUES, matched.values)), 1.0, rtol=1e-12)
     # Taken by place, signatures would be taken for others.
     assert np.diag(cosines(VALUES, VALUES[order])).max() < 0.9
-    assert matched.said == "All 96 features are in the catalogue, matched by name."
+    assert matched.summary == "All 96 features are in the catalogue, matched by name."
 
 
 def test_other_data_are_matched_by_name_too():
@@ -69,7 +69,7 @@ def test_other_data_are_matched_by_name_too():
     )
     matched = match_catalogue(catalogue, ["launch", "moon"])
     assert matched.values.tolist() == [[4], [3]]
-    assert matched.said.endswith("1 of its rows are left out. Not a feature of the data: goal.")
+    assert matched.summary.endswith("1 of its rows are left out. Not a feature of the data: goal.")
 
 
 def test_a_catalogue_without_all_features_is_refused_by_name():
@@ -86,7 +86,7 @@ def test_a_catalogue_with_its_entries_in_rows_is_turned_and_a_name_in_rows_comes
     turned = Catalogue("dyes", ("red", "blue"), ("b", "A", "c"), np.arange(6).reshape(2, 3))
     matched = match_catalogue(turned, ["a", "b"])
     assert matched.entries == ("red", "blue") and matched.values.tolist() == [[1, 4], [0, 3]]
-    assert matched.said == (
+    assert matched.summary == (
         "All 2 features are in the catalogue, matched by name. 1 of its columns are left out. Not "
         "a feature of the data: c. Its entries stand in rows, so it was turned."
     )

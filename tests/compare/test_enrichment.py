@@ -135,7 +135,7 @@ def test_probes_of_one_gene_are_one_gene():
     found = match_sets(sets(one="TP53 MYC", other="KRAS IL6 absent"), DATA, 2)
     assert found.gene_of.tolist() == [0, 0, 1, 2, 3, 4]
     assert found.members.astype(int).tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 0, 1]]
-    assert found.said == (
+    assert found.summary == (
         "4 of 5 genes in 'some.gmt' are among the 5 of the data. Not in the data: absent."
     )
     both = enrichment(np.array([[[0, 1, 2]]]), found.members, found.gene_of)
@@ -151,7 +151,7 @@ def test_probes_of_one_gene_are_one_gene():
     ids=["case", "accession numbers"],
 )
 def test_other_spellings_and_identifiers_match_and_are_told(genes, said):
-    assert match_sets(sets(one=genes), DATA, 2).said == said
+    assert match_sets(sets(one=genes), DATA, 2).summary == said
 
 
 def test_ensembl_versions_do_not_matter():
@@ -172,7 +172,7 @@ def test_sets_that_do_not_fit_are_told_with_examples():
         match_sets(sets(one="TP53 MYC"), DATA)
     small = match_sets(sets(one="TP53 MYC", two="KRAS"), DATA, 2)
     assert small.names == ("one",)
-    assert small.said.endswith("1 of 2 sets have fewer than 2: two.")
+    assert small.summary.endswith("1 of 2 sets have fewer than 2: two.")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,6 @@ def test_an_answer_lists_its_findings_with_their_doubts(monkeypatch):
     monkeypatch.setattr(Answer, "findings", [doubtful, certain])
     comparison = SimpleNamespace(dataset=SimpleNamespace(name=HOSTILE))
     shown = parsed(Answer(comparison, "max_angle", SimpleNamespace(count=2))._repr_html_())
-    assert [cell.text for cell in shown.iter("th")] == [doubtful.said, certain.said]
+    assert [cell.text for cell in shown.iter("th")] == [doubtful.sentence, certain.sentence]
     assert [cell.text for cell in shown.iter("td")] == [doubtful.doubt, "—"]
-    assert HOSTILE in doubtful.said
+    assert HOSTILE in doubtful.sentence

@@ -47,7 +47,7 @@ def test_there_is_a_text_for_each_observation():
 def test_texts_that_are_damaged_or_swell_are_refused(counted, tmp_path, monkeypatch):
     store = RunStore(tmp_path)
     folder = tmp_path / "datasets" / store.add_dataset(counted)
-    assert datasets.is_kept(folder, counted)
+    assert datasets.is_stored(folder, counted)
     arrays = files.read_arrays(folder / datasets.TEXTS)
     files.write_arrays(
         folder / datasets.TEXTS, arrays | {"texts_lengths": arrays["texts_lengths"] + 1}
@@ -55,7 +55,7 @@ def test_texts_that_are_damaged_or_swell_are_refused(counted, tmp_path, monkeypa
     datasets.read_texts.cache_clear()
     with pytest.raises(DamagedError, match="texts of these data are damaged"):
         store.dataset(folder.name).texts[0]
-    assert not datasets.is_kept(folder, counted)
+    assert not datasets.is_stored(folder, counted)
     files.write_arrays(folder / datasets.TEXTS, arrays)
     monkeypatch.setattr(datasets, "MOST_BYTES", 10)
     with pytest.raises(DamagedError):

@@ -99,7 +99,7 @@ def test_what_is_missing_unknown_or_twice_is_named():
     found = channels(names)
     assert (found.matched, found.missing) == (95, ("A[C>A]A",))
     assert found.unmatched == ("total", "acc>aac") and not found.complete
-    assert found.said == (
+    assert found.summary == (
         "95 of 96 channels were recognised. Missing: A[C>A]A. "
         "Not a channel, or a repeated one: total and acc>aac."
     )

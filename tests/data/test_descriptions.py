@@ -138,7 +138,7 @@ def test_files_of_features_bring_descriptions_by_order_and_by_name():
     content = b"Name\tDescription\nTP53\ta kinase\nMYC\t\nKRAS\tan oncogene\n"
     found = join(Dataset.from_array(X), content, "genes.txt", "features")
     assert found.dataset.features == ("TP53", "MYC", "KRAS")
-    assert found.said == (
+    assert found.summary == (
         "names of the features and description 'Description' from 'genes.txt' joined by order."
     )
     other = b"gene,group\nKRAS,c\nMYC,b\nTP53,a\n"

@@ -45,7 +45,7 @@ def test_other_whole_numbers_are_none(X, words):
 @pytest.mark.parametrize("exact", [np.float64, np.float32])
 def test_parts_of_a_whole_are_scaled_counts(total, exact):
     found = numbers_of(Dataset.from_array((total * PARTS).astype(exact)))
-    assert found.kind is Kind.SCALED and f"sum to {total:,.0f}" in found.said
+    assert found.kind is Kind.SCALED and f"sum to {total:,.0f}" in found.reason
     assert "load the table" in found.advice
 
 

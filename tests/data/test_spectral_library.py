@@ -20,7 +20,7 @@ def test_spectra_are_interpolated_between_their_own_places():
         low = library.values[list(library.features).index(f"{np.floor(x):g}")]
         high = library.values[list(library.features).index(f"{np.floor(x) + 1:g}")]
         np.testing.assert_allclose(found.values[d], low + (x - np.floor(x)) * (high - low))
-    assert "interpolated at the 12 places of the data, from 310 of their own" in found.said
+    assert "interpolated at the 12 places of the data, from 310 of their own" in found.summary
 
 
 def test_spectra_in_other_units_or_short_of_the_data_are_refused():
@@ -56,8 +56,8 @@ def test_spectra_in_rows_of_a_file_are_turned_whether_places_are_the_same_or_oth
     ]
     library = read_catalogue("\n".join([head, *rows]).encode(), "lib.csv")
     same = match_catalogue(library, [f"{x:g}{unit}" for x in places])
-    assert same.entries == ("soil", "tree") and same.said.endswith("in rows, so it was turned.")
+    assert same.entries == ("soil", "tree") and same.summary.endswith("in rows, so it was turned.")
     np.testing.assert_allclose(same.values, values)
     between = match_catalogue(library, [f"{x:g}{unit}" for x in places[:-1] + 2])
     np.testing.assert_allclose(between.values, (values[:-1] + values[1:]) / 2)
-    assert "interpolated at the 79 places" in between.said and "turned" in between.said
+    assert "interpolated at the 79 places" in between.summary and "turned" in between.summary

@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from bnmf_core import Dataset
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.data.vocabulary import Rule, document_counts, recounted, words_kept
+from bnmf_core.data.vocabulary import Rule, document_counts, recounted, retained_words
 
 RNG = np.random.default_rng(3)
 WORDS = np.array([f"word{d}" for d in range(40)])
@@ -50,7 +50,7 @@ def test_texts_are_counted_again_with_the_weighting_that_there_was(rule, kind, f
     found = recounted(before, rule)
     assert found.features == words and found.name == f"Some ({len(words)} words)"
     np.testing.assert_allclose(found.dense(), X)
-    assert words_kept(document_counts(before), before.N, rule) == len(words)
+    assert retained_words(document_counts(before), before.N, rule) == len(words)
     assert tuple(found.texts) == tuple(TEXTS) and found.labels["label"].tolist() == [
         str(one) for one in LABELS
     ]

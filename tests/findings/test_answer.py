@@ -57,7 +57,7 @@ def test_four_solutions_are_reported_as_four(tmp_path):
     comparison, modes = compared(tmp_path, data, RunSpec("random_restarts", rank=6, particles=60))
     table = mode_table(comparison, "max_angle", modes, None)
     assert table["as_good_as_best"].sum() == 4
-    sentence = Answer(comparison, "max_angle", modes).findings[0].said
+    sentence = Answer(comparison, "max_angle", modes).findings[0].sentence
     assert "4 fit as well as the best" in sentence
     solutions = [truth.A for truth in block.truth]
     pairs = [block_diag(first, second) for first, second in product(solutions, solutions)]

@@ -118,7 +118,7 @@ def test_stability_and_number_of_modes_have_no_vote():
 
 def test_the_rank_in_use_stands_beside_the_recommendation():
     found = study(PEAK, AT_FIVE)
-    assert ranks.of_rank(found, 5)[0] == ranks.recommend(found).said
+    assert ranks.of_rank(found, 5)[0] == ranks.recommend(found).statement
     assert say(ranks.of_rank(found, 4)[0]).endswith("This analysis has 4 components.")
 
 

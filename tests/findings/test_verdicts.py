@@ -54,7 +54,7 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
 
 def test_nothing_is_clear_before_lower_likelihood_powers_are_computed():
     early = verdicts.explanations(answer(evidence=weighed(repeated=None)))
-    assert early.grade == verdicts.LIKELY and "not computed yet" in early.said
+    assert early.grade == verdicts.LIKELY and "not computed yet" in early.sentence
 
 
 @pytest.mark.parametrize(("good", "word"), [(4, "clear"), (5, "open")])
@@ -67,33 +67,35 @@ def test_a_few_masses_say_nothing_of_many_modes_that_fit_as_well(good, word):
     few.table["joined"] = few.table["mode"] = np.arange(5)
     found = verdicts.explanations(few)
     assert found.word == word
-    assert ("masses of 3 others that fit as well are not known" in found.said) == (word == "open")
+    assert ("masses of 3 others that fit as well are not known" in found.sentence) == (
+        word == "open"
+    )
 
 
 def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     found = verdicts.explanations(answer())
     assert (found.word, found.grade) == ("clear", verdicts.CLEAR)
-    assert "2 modes, mode 1 fits best. Mode 1 has 70 % (60 % to 80 %)" in found.said
+    assert "2 modes, mode 1 fits best. Mode 1 has 70 % (60 % to 80 %)" in found.sentence
     rough = answer(evidence=weighed(settled=False))
     assert verdicts.explanations(rough).grade == verdicts.LIKELY
     for other in (1, None):  # who trusts the noise model less comes to another answer
         found = verdicts.explanations(answer(evidence=weighed(at_a_tenth=other)))
         assert found.grade == verdicts.LIKELY
-        assert "At likelihood power 0.1 it does not lead clearly." in found.said
+        assert "At likelihood power 0.1 it does not lead clearly." in found.sentence
     one_region = verdicts.explanations(answer(evidence=weighed(at_a_tenth=None, merged=True)))
     assert one_region.grade == verdicts.LIKELY
-    assert "At likelihood power 0.1 the posterior does not separate it" in one_region.said
+    assert "At likelihood power 0.1 the posterior does not separate it" in one_region.sentence
     nowhere = verdicts.explanations(answer(evidence=weighed(blurred=(0.1,))))
-    assert nowhere.grade == verdicts.LIKELY and "does not separate it" in nowhere.said
+    assert nowhere.grade == verdicts.LIKELY and "does not separate it" in nowhere.sentence
     # Where entries hardly count, all modes are one.
     assert verdicts.explanations(answer(evidence=weighed(blurred=(0.01,)))).grade == verdicts.CLEAR
     joined = Islands("", rows=(0, 3), families=(0, 0))
     ridge = verdicts.explanations(answer(islands=joined))
-    assert ridge.grade == verdicts.LIKELY and "A path of low error" in ridge.said
+    assert ridge.grade == verdicts.LIKELY and "A path of low error" in ridge.sentence
     apart = Islands("", rows=(0, 3), families=(0, 1))
     assert verdicts.explanations(answer(islands=apart)).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
-    assert near.grade == verdicts.UNCLEAR and "do not distinguish them" in near.said
+    assert near.grade == verdicts.UNCLEAR and "do not distinguish them" in near.sentence
 
 
 def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
@@ -103,8 +105,8 @@ def test_how_mass_is_split_among_pieces_of_one_family_is_not_told():
         both.table["as_good_as_best"] = True
         found = verdicts.explanations(both)
         assert found.word == word
-        assert ("70 %" in found.said) == (word == "clear")
-        assert ("not separate solutions" in found.said) == (word == "one family")
+        assert ("70 %" in found.sentence) == (word == "clear")
+        assert ("not separate solutions" in found.sentence) == (word == "one family")
 
 
 def test_nothing_is_called_clear_before_masses_are_known():
@@ -132,7 +134,7 @@ def test_nothing_is_called_clear_before_masses_are_known():
 def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned, grade, said):
     states = tuple(_state(*each) for each in zip(again, held, turned, strict=True))
     found = verdicts.components(ComponentFacts(again, held, turned, states, 0 * ALL))
-    assert found.grade == grade and said in found.said
+    assert found.grade == grade and said in found.sentence
     known = not np.isnan(held).all()
     later = verdicts.components(ComponentFacts(again, held, turned, states, 0 * ALL), weighing=True)
     assert later.grade == (grade if known else verdicts.WAITING)
@@ -141,7 +143,7 @@ def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned,
 def test_components_say_how_far_the_same_fit_lets_them_turn():
     def said(free):
         facts = ComponentFacts(ALL, ALL, 5 * ALL, (DETERMINED,) * len(free), np.array(free))
-        return verdicts.components(facts).said
+        return verdicts.components(facts).sentence
 
     assert "same AW turn component 2 by 11°." in said([4.9, 11.1, 0.0])
     assert "same AW turn component 2 by 11° and component 1 by 6°." in said([6.0, 11.1, 0.0])
@@ -159,11 +161,11 @@ def test_chains_within_modes_settle_only_where_those_of_a_run_see_several():
     for labels, grade in (([0, 0, 1, 1], verdicts.LIKELY), ([1, 1, 1, 1], verdicts.UNCLEAR)):
         told = {"modes": SimpleNamespace(labels=np.array(labels)), "verdicts": Verdicts({"a": bad})}
         found = verdicts.chains(answer(posterior=within, **told))
-        assert found.grade == grade and "within the modes have settled" in found.said
+        assert found.grade == grade and "within the modes have settled" in found.sentence
     within.settled, within.reason = False, ""
     assert verdicts.chains(answer(posterior=within, **told)).word == "not settled"
     found = verdicts.chains(answer(verdicts=Verdicts({"b": good})))
-    assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.said
+    assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.sentence
     assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).word == "within modes"
     none, never = verdicts.chains(answer()), verdicts.chains(answer(posterior=Posterior("long")))
     assert (none.word, none.grade) == ("none", verdicts.WAITING)
@@ -179,10 +181,11 @@ def test_without_chains_of_runs_those_within_the_modes_are_judged(settled):
     found = verdicts.chains(answer(posterior=Posterior("", modes)))
     if settled:
         assert (found.grade, found.word) == (verdicts.CLEAR, "within modes")
-        assert found.said == "Within the modes: R̂ ≤ 1.03, ESS ≥ 120."
+        assert found.sentence == "Within the modes: R̂ ≤ 1.03, ESS ≥ 120."
     else:
         assert (
-            found.grade == verdicts.UNCLEAR and "have not settled. Worst: log joint" in found.said
+            found.grade == verdicts.UNCLEAR
+            and "have not settled. Worst: log joint" in found.sentence
         )
 
 
@@ -205,10 +208,10 @@ def test_a_choice_that_matters_only_among_modes_without_mass_hardly_does():
             weighty=np.array(weighty),
         )
         assert verdicts.matters(found).word == word
-        assert "at least 1% of the posterior mass" in verdicts.matters(found).said
+        assert "at least 1% of the posterior mass" in verdicts.matters(found).sentence
     undecided = Conclusions("", (0, 1, 2), table.assign(verdict="open"))
     few = answer(comparison=labels, conclusions=undecided)
-    assert "too few to tell" in verdicts.matters(few).said
+    assert "too few to tell" in verdicts.matters(few).sentence
     few.weighty = np.array([True, False, False])
     assert (verdicts.matters(few).word, verdicts.matters(few).grade) == ("hardly", "clear")
 

@@ -81,7 +81,7 @@ def test_every_stage_is_computed_and_findings_are_told(compared):
     assert drawn.problem == "" and drawn.modes
     findings = Answer(compared, "max_angle", modes_at(compared, "max_angle", 15.0)).findings
     assert len(findings) >= 3
-    said = " ".join(one.said + " " + one.doubt for one in findings)
+    said = " ".join(one.sentence + " " + one.doubt for one in findings)
     assert "squared" not in said
 
 

@@ -152,7 +152,7 @@ def read_all(root: Path, whole: Whole) -> dict[str, Any]:
     store = RunStore(root)
     found: dict[str, Any] = {"said": [one.said for one in health.of_list(store)]}
     if lost_runs(store):
-        found["said"] += bring_back(store).said
+        found["said"] += bring_back(store).failures
     for run_id in (*whole.compared, *whole.broken_off):
         found[f"run {run_id}"] = _tried(lambda run_id=run_id: _run(store, run_id))
     found["data"] = _tried(lambda: _data(store, whole.dataset))

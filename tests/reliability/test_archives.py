@@ -125,7 +125,7 @@ def salvaged(store: RunStore, path: Path, sandbox: Path) -> None:
     except BNMFError:
         assert not store.runs() and not left(store)
         return
-    assert opened.said
+    assert opened.notices
     for run_id in opened.run_ids:
         assert store.particles(run_id).M
     used("runs", store, opened.run_ids, sandbox)

@@ -27,9 +27,9 @@ def test_the_size_is_that_of_the_factors(key):
     spec = RunSpec(key, 3, model_of(key), particles=6)
     particles = engine.run(data, spec)
     cost = estimate(data, spec)
-    assert cost.bytes_kept == particles.A.nbytes + particles.W.nbytes
+    assert cost.particle_bytes == particles.A.nbytes + particles.W.nbytes
     # The particles while they are put together, the data and their residual.
-    assert cost.memory >= 2 * cost.bytes_kept + 2 * data.X.nbytes
+    assert cost.memory >= 2 * cost.particle_bytes + 2 * data.X.nbytes
 
 
 def test_sweeps_of_counts_cost_what_their_model_says():

@@ -158,7 +158,7 @@ def test_a_file_that_is_gone_or_another_one_is_not_mapped(cluster, stored, monke
     with cluster.open(threads=2) as executor:
         assert len(executor._reaching(where)) == 2
         assert executor._reaching(replace(where, path=other)) == []
-        assert executor._reaching(replace(where, kept=where.kept + 1)) == []
+        assert executor._reaching(replace(where, checksum=where.checksum + 1)) == []
         sent = _bytes_sent(executor, monkeypatch)
         asked = executor._reaching
         with monkeypatch.context() as patch:

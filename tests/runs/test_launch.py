@@ -16,7 +16,7 @@ from bnmf_core.data.synthetic import low_rank
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs.estimate import Estimate, estimate, spoken, together
 from bnmf_core.runs.examples import EXAMPLES
-from bnmf_core.runs.launch import COUNTS, cost, group_names, in_words, preset, told
+from bnmf_core.runs.launch import COUNTS, cost, group_names, in_words, preset, runs_in_words
 from bnmf_core.runs.planning import check
 
 
@@ -122,12 +122,12 @@ def test_a_run_is_said_in_words(spec, words):
 
 def test_runs_are_said_in_one_sentence():
     specs = [RunSpec("nvi", 3, particles=n) for n in (1, 2, 3)]
-    assert told(specs) == (
+    assert runs_in_words(specs) == (
         "1 factorization by NVI, 2 factorizations by NVI and 3 factorizations by NVI."
     )
-    assert told(specs[:1]) == "1 factorization by NVI."
+    assert runs_in_words(specs[:1]) == "1 factorization by NVI."
     repeated = [RunSpec("nvi", 3, particles=1, seed=seed) for seed in (4, 5)]
-    assert told(repeated) == "2 × 1 factorization by NVI."
+    assert runs_in_words(repeated) == "2 × 1 factorization by NVI."
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,9 @@ def test_the_cost_holds_what_runs_are_expected_to_take(small):
     low, high = together(estimates)
     assert found.findings[0] == low and found.findings[1] > high
     assert found.weighing is not None and found.weighing[0] < found.weighing[1]
-    assert "First findings in about" in found.said and "Weighing the modes then" in found.said
+    assert (
+        "First findings in about" in found.sentence and "Weighing the modes then" in found.sentence
+    )
 
 
 def test_what_cannot_be_weighed_in_time_is_said():
@@ -177,7 +179,7 @@ def test_what_cannot_be_weighed_in_time_is_said():
         data, X=np.broadcast_to(np.float32(1.0), (20_000, 60_000)), features=(), observations=()
     )
     spec = RunSpec("random_restarts", 50)
-    assert "not weighed" in cost(large, spec, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).said
+    assert "not weighed" in cost(large, spec, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).sentence
 
 
 def test_what_takes_too_long_for_counts_is_left_out():
@@ -207,5 +209,5 @@ def test_groups_are_called_as_all_their_runs_are():
     assert group_names(runs, groups, counted=False) == {"a": "Gibbs", "c": "long"}
     # Two groups that are called the same are told by their first runs.
     alike = [run("a", 0), run("b", 1), run("c", 2), run("d", 3)]
-    told = group_names(alike, {"a": ["a", "b"], "c": ["c", "d"]})
-    assert told == {"a": "Gibbs, seed 0", "c": "Gibbs, seed 2"}
+    runs_in_words = group_names(alike, {"a": ["a", "b"], "c": ["c", "d"]})
+    assert runs_in_words == {"a": "Gibbs, seed 0", "c": "Gibbs, seed 2"}

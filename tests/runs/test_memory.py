@@ -70,15 +70,15 @@ def test_what_is_needed_counts_the_particles_twice_and_the_data_where_they_are(
     needed = memory.memory_needed(small, SPEC)
     assert needed == (kept, small.X.nbytes, 2 * kept + small.X.nbytes)
     on_disk = memory.memory_needed(mapped, SPEC)
-    assert on_disk.held == 0 and on_disk.added == 2 * on_disk.kept + mapped.X.nbytes
+    assert on_disk.held == 0 and on_disk.added == 2 * on_disk.particles + mapped.X.nbytes
     assert estimate(mapped, SPEC).memory == on_disk.added
     held_out = memory.memory_needed(mapped, RunSpec("gibbs", 3, particles=50, holdout=0.25))
-    assert held_out.added == 2 * held_out.kept + 1.75 * mapped.X.nbytes
+    assert held_out.added == 2 * held_out.particles + 1.75 * mapped.X.nbytes
     X = sparse.random_array((20_000, 9_000), density=1e-4, rng=np.random.default_rng(0))
     data = Dataset.from_array(sparse.csc_array(X))
     needed = memory.memory_needed(data, SPEC)
     assert needed.held == 8 * data.stored_entries
-    assert needed.added == 2 * needed.kept + 8 * data.stored_entries
+    assert needed.added == 2 * needed.particles + 8 * data.stored_entries
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_is_needed_counts_the_mask_and_the_completion(small):
 
 def test_workers_hold_the_data_and_the_work_and_this_machine_what_is_kept(small, monkeypatch):
     needed = memory.memory_needed(small, SPEC)
-    here = 2 * needed.kept
+    here = 2 * needed.particles
     assert memory.needed_here(small, SPEC) == here < needed.added
     sent, mapping = memory.Room(None, 2, maps=False), memory.Room(None, 2, maps=True)
     by_mapping = memory.needed_by(mapping, small, SPEC)

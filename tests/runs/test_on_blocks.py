@@ -90,7 +90,7 @@ def test_more_observations_take_longer_and_need_no_more_memory(tmp_path, large):
     assert estimate(more, spec).busy > 20 * estimate(large, spec).busy
     held = memory_needed(more, spec)
     block = np.diff(more.whole.blocks.bounds).max()
-    assert held.kept == memory_needed(large, spec).kept == 8 * 10 * 3 * (D + SAMPLE)
+    assert held.particles == memory_needed(large, spec).particles == 8 * 10 * 3 * (D + SAMPLE)
     assert 8 * block * (D + 10 * 3) < held.added
     far = Dataset.from_blocks(stored(tmp_path / "more", N=800_000), sample=SAMPLE)
     assert memory_needed(far, spec).added == held.added
@@ -163,11 +163,11 @@ def test_the_weights_of_a_chain_take_room_while_it_walks_and_none_after(large, r
     folder = runner.store.run_folder(run_id)
     runner.wait([run_id])
     assert runner.store.run(run_id).status == "complete" and not list(folder.glob("weights-*"))
-    kept = memory_needed(large, spec).kept
+    kept = memory_needed(large, spec).particles
     assert disk_needed(large, spec) - kept == 2 * 8 * 2 * 3 * N
     assert (
         disk_needed(large, RunSpec("random_restarts", 3))
-        == memory_needed(large, RunSpec("random_restarts", 3)).kept
+        == memory_needed(large, RunSpec("random_restarts", 3)).particles
     )
 
 

@@ -84,7 +84,7 @@ def test_everything_arrives_on_another_machine(file, answer, elsewhere):
         )
     # Results do not, because nobody there can know whether they are right; and it is said.
     assert there.key == answer.comparison.key and not there.folder.exists()
-    assert opened.said == (AGAIN,)
+    assert opened.notices == (AGAIN,)
 
 
 def test_results_come_back_into_the_store_that_has_signed_them(answer, file, store, tmp_path):
@@ -95,7 +95,7 @@ def test_results_come_back_into_the_store_that_has_signed_them(answer, file, sto
     signed = RunStore(again)
     opened = open_archive(signed, file)
     there = open_comparison(signed, opened.run_ids)
-    assert not opened.said and all(stage.ready(there) for stage in STAGES.values())
+    assert not opened.notices and all(stage.ready(there) for stage in STAGES.values())
 
 
 @pytest.mark.parametrize("name", [archive.SIGNATURE, archive.MANIFEST])
@@ -107,9 +107,9 @@ def test_a_signature_holds_for_its_list_of_contents_alone(file, store, tmp_path,
         archive.MANIFEST: lambda t: t + b" ",
     }
     path = changed(file, tmp_path, lambda one, text: altered[name](text) if one == name else text)
-    assert open_archive(again, path).said == (AGAIN,)
+    assert open_archive(again, path).notices == (AGAIN,)
     assert not (again.root / archive.ANALYSES).exists()
-    assert not open_archive(again, file).said  # and the archive itself is taken
+    assert not open_archive(again, file).notices  # and the archive itself is taken
 
 
 def test_opened_twice_nothing_is_there_twice(file, elsewhere):
@@ -222,7 +222,7 @@ def test_salvaged_it_costs_that_run_alone(file, answer, elsewhere, tmp_path):
     path = damaged(file, tmp_path, first)
     opened = open_archive(elsewhere, path, salvage=True)
     assert opened.run_ids == (second,)
-    assert any("Run 1 of this archive is left out" in sentence for sentence in opened.said)
+    assert any("Run 1 of this archive is left out" in sentence for sentence in opened.notices)
     assert [run["id"] for run in load_archive(path, salvage=True).runs] == [second]
 
 
@@ -248,7 +248,7 @@ def test_a_file_that_is_cut_off_is_salvaged_as_far_as_it_goes(
     except StoreError as error:  # cut off within the data
         assert part < 0.5 and "data of this archive" in str(error)
         return
-    assert "cut off" in opened.said[0]
+    assert "cut off" in opened.notices[0]
     for run_id in opened.run_ids:
         index = answer.comparison.run_ids.index(run_id)
         assert elsewhere.particles(run_id).digest == answer.comparison.particles[index].digest
@@ -266,7 +266,7 @@ def test_of_a_newer_version_what_is_known_is_salvaged(file, answer, elsewhere, t
     path = changed(file, tmp_path, newer)
     refused(elsewhere, path, r"newer version of this program \(9.9\)")
     opened = open_archive(elsewhere, path, salvage=True)
-    assert any("something_new" in sentence for sentence in opened.said)
+    assert any("something_new" in sentence for sentence in opened.notices)
     assert list(opened.run_ids) == answer.comparison.run_ids[1:]
 
 

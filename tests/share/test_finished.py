@@ -21,7 +21,7 @@ FINISHED = [example for example in EVERY if example.finished]
 def opened(request, tmp_path_factory):
     store = RunStore(tmp_path_factory.mktemp("finished"))
     found = open_archive(store, request.param.finished)
-    assert not found.said
+    assert not found.notices
     return request.param, open_comparison(store, found.run_ids)
 
 

@@ -97,7 +97,7 @@ def test_divergences_are_never_called_relative_errors(divergences):
     comparison = divergences.comparison
     page = report.report(divergences).decode()
     told = {
-        "findings": " ".join(finding.said for finding in divergences.findings),
+        "findings": " ".join(finding.sentence for finding in divergences.findings),
         "criteria": criteria(comparison),
         "report": page[: page.index('<script type="text/plain"')] + unpacked(page, "content"),
         "figures": figures(divergences),

@@ -66,7 +66,7 @@ def test_its_title_is_the_name_of_the_launch():
 def test_findings_stand_in_it_without_a_script(answer, page):
     body = page[: page.index('<script type="text/plain"')]
     for finding in answer.findings:
-        assert escape(finding.said) in body
+        assert escape(finding.sentence) in body
     assert answer.comparison.dataset.hash in body
     assert "paper 1: A. Masood" in body
     assert "Schmidt, Winther &amp; Hansen 2009: M. N. Schmidt" in body

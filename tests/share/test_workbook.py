@@ -40,7 +40,7 @@ def test_there_is_a_sheet_for_everything(book, answer):
     ]
     _, found = rows(book["findings"])
     assert [row[1] for row in found][-len(answer.findings) :] == [
-        finding.said for finding in answer.findings
+        finding.sentence for finding in answer.findings
     ]
     _, modes = rows(book["modes"])
     assert [row[0] for row in modes] == answer.mode_names

@@ -38,7 +38,7 @@ def test_everything_comes_back(store, filled):
     again = without_index(store)
     assert again.runs() == [] and lost_runs(again) == sorted(filled)
     brought = bring_back(again)
-    assert set(brought.runs) == set(filled) and brought.datasets == 2 and brought.said == ()
+    assert set(brought.runs) == set(filled) and brought.datasets == 2 and brought.failures == ()
     for run in again.runs():
         was = before[run.id]
         told = ("name", "dataset", "launch", "launch_name", "spec", "created", "owner")
@@ -93,7 +93,7 @@ def test_what_cannot_come_back_is_said_and_the_others_come(store, filled):
     again = without_index(store)
     brought = bring_back(again)
     assert brought.runs == (third,)
-    assert sorted(brought.said) == sorted(
+    assert sorted(brought.failures) == sorted(
         [
             f"Run {first} cannot be brought back: its run.json is damaged.",
             f"Run {second} cannot be brought back: its data are not there.",

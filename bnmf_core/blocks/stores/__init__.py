@@ -1,4 +1,4 @@
-"""What kinds of store are read by blocks: a file for each, and one line here."""
+"""Registry of stores that are read in blocks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from bnmf_core.core.names import clean_name, listed
 
 @dataclass(frozen=True)
 class Store:
-    """A kind of store.
+    """A store format.
 
     Attributes
     ----------
-    words : what it is, in a sentence. recognises : whether it is one, by its path and first bytes.
-    open : the source of it, by its path and where the observations are.
+    words : its name in a sentence. recognises : (path, first bytes) → whether it has this format.
+    open : (path, axis of observations) → source.
     """
 
     words: str
@@ -26,7 +26,7 @@ class Store:
     open: Callable[[Path, str], Source]
 
 
-# In the order in which they are asked.
+# In the order of recognition.
 STORES: dict[str, Store] = {
     "npy": Store("NPY", lambda _, head: head.startswith(npy.MAGIC), npy.open_npy),
     "csr": Store(
@@ -41,18 +41,18 @@ STORES: dict[str, Store] = {
 
 
 def open_source(path: str | Path, observations: str = ROWS) -> Source:
-    """The source of a store on disk; what it is follows from its content.
+    """Open a store on disk; its content determines the format.
 
     Parameters
     ----------
-    path : a file, or a folder of Zarr. observations : where they are, in "rows" or "columns".
+    path : a file, or a folder of Zarr. observations : in "rows" or "columns".
 
     Raises
     ------
     NotFoundError
-        When there is nothing at the path.
+        When the path does not exist.
     DataError
-        When it is of no kind that is read by blocks, or cannot be read.
+        When the format is unknown or the store cannot be read.
 
     Examples
     --------

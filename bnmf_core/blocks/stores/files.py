@@ -1,4 +1,4 @@
-"""What sources of files share: where they lie, and how their bytes are read."""
+"""Shared code of sources that are files."""
 
 import math
 from abc import ABC
@@ -19,9 +19,9 @@ ROWS, COLUMNS = "rows", "columns"
 
 @dataclass(frozen=True)
 class FileSource(Source, ABC):
-    """A source that is a file; ``path``, absolute, says where.
+    """A source that is a file with an absolute ``path``.
 
-    The stamp is the file's size and when it was last written.
+    The stamp is the file's size and modification time.
     """
 
     path: Path
@@ -32,13 +32,13 @@ class FileSource(Source, ABC):
         return clean_name(self.path.name, 60)
 
     def stamp(self) -> str:
-        """The size of the file and when it was last written. OSError when it is gone."""
+        """Size and modification time of the file. OSError if it is missing."""
         return stamp_of([self.path])
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the header of an NPY array promises, and where its values begin."""
+    """The header of an NPY array, and the offset of its values."""
 
     shape: tuple[int, ...]
     by_columns: bool
@@ -53,10 +53,10 @@ class Header:
 
 @dataclass(frozen=True)
 class Values:
-    """The values of an array in a file, in the order of the file: any part, read when asked for.
+    """Values of an array in a file, in file order; slices are read on demand.
 
-    They are read, not mapped: mapped pages count as memory of the process, and a file that is cut
-    off meanwhile would end it.
+    They are not memory-mapped: mapped pages count as memory of the process, and a truncated file
+    would crash it.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class Values:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the array."""
+        """Shape of the array."""
         return self.header.shape
 
     def __getitem__(self, part: int | slice) -> np.ndarray:
@@ -81,11 +81,11 @@ class Values:
 
 
 def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
-    """The header at this place of a file, before any value is looked at.
+    """Read the header at the current position of a file.
 
-    room : the bytes from here that belong to the array; None: the rest of the file.
+    room : bytes of the array from here; None for the rest of the file.
 
-    DataError when it is damaged, promises more or fewer bytes than follow, or other than numbers.
+    DataError when it is damaged, does not fit the number of bytes, or declares Python objects.
     """
     began = file.tell()
     if room is None:
@@ -99,7 +99,7 @@ def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
         }[version]
         shape, by_columns, dtype = read_header(file)
     except Exception as error:
-        # The header is Python text that somebody else wrote: it can fail in any way.
+        # A foreign header is Python text that can fail in any way.
         raise DataError(f"{where} has a damaged NPY header; save it again.") from error
     if dtype.hasobject:
         raise DataError(f"{where} holds Python objects, which are never opened; save numbers.")
@@ -114,19 +114,19 @@ def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
 
 
 def check_numbers(dtype: Any, where: str) -> None:
-    """Refuse what holds anything else than real numbers."""
+    """Refuse values that are not real numbers."""
     if getattr(dtype, "kind", "O") not in "buif":
         raise DataError(f"{where} holds values of type {dtype}; real numbers ≥ 0 are needed.")
 
 
 def check_matrix(shape: tuple[int, ...], where: str) -> None:
-    """Refuse what has not two dimensions."""
+    """Refuse arrays without two dimensions."""
     if len(shape) != 2:
         raise DataError(f"{where} has {len(shape)} dimensions; a matrix needs two.")
 
 
 def check_rows(observations: str, where: str, advice: str) -> None:
-    """Refuse observations in columns where a store cannot be read by columns."""
+    """Refuse observations in columns for a store that is read by rows."""
     if observations != ROWS:
         raise DataError(
             f"{where} was to be read with observations in {observations}, but it can be read by "
@@ -137,7 +137,7 @@ def check_rows(observations: str, where: str, advice: str) -> None:
 def check_ends(ends: Any, N: int, entries: int, places: int, where: str) -> None:
     """Refuse a CSR matrix whose parts do not fit each other.
 
-    ends : the array that says where rows end; only its first and last value are read.
+    ends : indptr, of which only the first and last value are read.
     """
     whole = ends.shape == (N + 1,) and entries == places
     if not (whole and int(ends[0]) == 0 and int(ends[N]) == entries):
@@ -147,9 +147,9 @@ def check_ends(ends: Any, N: int, entries: int, places: int, where: str) -> None
 
 
 def csr_rows(data: Any, indices: Any, indptr: Any, rows: tuple[int, int], D: int) -> Matrix:
-    """The rows from the first to before the last of a CSR matrix as columns (D, n).
+    """A range of rows of a CSR matrix as columns (D, n).
 
-    Each array is read only where these rows lie.
+    Only the parts of the arrays with these rows are read.
     """
     first, stop = rows
     ends = np.asarray(indptr[first : stop + 1]).astype(np.int64)

@@ -27,15 +27,15 @@ compute = lazy("pyarrow.compute")
 parquet = lazy("pyarrow.parquet")
 MAGIC = b"PAR1"
 LONG = ["document", "term", "count"]
-# What pandas calls the column of names that it writes.
+# Name of the index column that pandas writes.
 INDEX = "__index_level_0__"
 
 
 @dataclass(frozen=True)
 class Table:
-    """The groups of rows of one or several files with the same columns.
+    """The row groups of one or several files with the same columns.
 
-    groups : of each its file, what that says of itself, and its number there.
+    groups : file, metadata of the file and index in the file of each.
     """
 
     schema: Any
@@ -47,7 +47,7 @@ class Table:
         return [meta.row_group(g).num_rows for _, meta, g in self.groups]
 
     def read(self, groups: Sequence[int], names: list[str] | None) -> Any:
-        """These groups of rows, joined; all columns, or those with these names."""
+        """Read row groups; all columns, or those with these names."""
         found = []
         for path, several in groupby((self.groups[g] for g in groups), key=itemgetter(0)):
             held = list(several)
@@ -120,8 +120,8 @@ class WideSource(ParquetSource):
         """The observations (D, stop − first), dense; see :class:`Source`."""
         table = self._rows(first, stop, None)
         X = np.empty((self.D, stop - first), order="F")
-        kept = (column for k, column in enumerate(table.columns) if k != self.named)
-        for d, column in enumerate(kept):
+        features = (column for k, column in enumerate(table.columns) if k != self.named)
+        for d, column in enumerate(features):
             X[d] = _floats(column)
         return X
 
@@ -250,7 +250,7 @@ def open_parquet(path: Path, observations: str = ROWS) -> Source:
 
     A table with the three columns document, term and count is read as a long table, and any other
     as a wide one: a row for each observation, a column of numbers for each feature, and names of
-    observations in a first column of words. A long table is looked through once.
+    observations in a first column of words. A long table is scanned once.
 
     Parameters
     ----------
@@ -334,5 +334,5 @@ def _long(path: Path, whole: Table, where: str) -> LongSource:
     pieces = np.diff(sorted({0, *starts}))
     width = int(pieces.max(initial=0)) or fitting(BYTES_SPARSE * entries)
     vocabulary = tuple(sorted(words)) if _is_text(term) else None
-    label, here = clean_name(path.stem, 60), (tuple(starts), tuple(goes_on))
-    return LongSource(label, D, N, True, entries, width, path, *here, vocabulary, base)
+    label, bounds = clean_name(path.stem, 60), (tuple(starts), tuple(goes_on))
+    return LongSource(label, D, N, True, entries, width, path, *bounds, vocabulary, base)

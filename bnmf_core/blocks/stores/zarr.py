@@ -24,11 +24,11 @@ from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import Matrix
 
 library = lazy("zarr")
-# Of these the first is in every group or array of version 3, the others in those of version 2.
+# The first belongs to groups and arrays of version 3, the others to version 2.
 METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs")
 PARTS = ("data", "indices", "indptr")
 CODED = ("compressor", "filters", "codecs", "index_codecs")
-# No other codec is opened: one of them, pickle, runs what it unpacks.
+# No other codec is allowed: pickle, for example, executes code.
 _CODECS = """
     adler32 astype bitround blosc bytes bz2 crc32 crc32c delta endian fixedscaleoffset fletcher32
     gzip lz4 lzma packbits quantize sharding_indexed shuffle transpose vlen-utf8 zlib zstd
@@ -72,10 +72,10 @@ class ZarrSource(FileSource):
         return in_columns(X[first:stop].T if self.by_rows else X[:, first:stop])
 
     def stamp(self) -> str:
-        """When the metadata and the folders of chunks were last written.
+        """Modification times of the metadata and the folders of chunks.
 
-        Zarr puts a whole new file in the place of a chunk, which its folder shows. A chunk whose
-        bytes another program changes in place is not noticed.
+        Zarr replaces chunk files, which changes their folder. A chunk that another program changes
+        in place is not noticed.
         """
         top = (self.path / name for name in METADATA)
         inner = _written(self.path / self.at) if self.at else _written(self.path)
@@ -97,9 +97,9 @@ class ZarrSource(FileSource):
 
 
 def _written(folder: Path) -> Iterator[Path]:
-    for here, _, files in os.walk(folder):
-        yield Path(here)
-        yield from (Path(here, name) for name in METADATA if name in files)
+    for parent, _, files in os.walk(folder):
+        yield Path(parent)
+        yield from (Path(parent, name) for name in METADATA if name in files)
 
 
 def _open(path: Path) -> Any:
@@ -108,7 +108,7 @@ def _open(path: Path) -> Any:
 
 
 def _plain(path: Path) -> dict[str, Any]:
-    """What keeps a group from reading metadata that were not checked."""
+    """Options that disable unchecked consolidated metadata of a group."""
     return {"use_consolidated": False} if _is_group(path) else {}
 
 
@@ -127,32 +127,32 @@ def _inside(root: Any, path: str) -> Any:
 
 
 def _check_folder(path: Path, where: str) -> None:
-    """Refuse links, which may lead elsewhere, and codecs that are not known to be harmless."""
-    for here, folders, files in os.walk(path):
+    """Refuse links and codecs that are not known to be safe."""
+    for parent, folders, files in os.walk(path):
         for name in (*folders, *files):
-            if Path(here, name).is_symlink():
+            if Path(parent, name).is_symlink():
                 raise DataError(
                     f"{where} holds a link, {clean_name(name, 40)!r}, which is never followed; "
                     "copy what it leads to into the folder."
                 )
         for name in METADATA[:2]:
             if name in files:
-                _check_codecs(json.loads(Path(here, name).read_text()), where)
+                _check_codecs(json.loads(Path(parent, name).read_text()), where)
 
 
-def _check_codecs(told: Any, where: str, coded: bool = False) -> None:
-    if isinstance(told, list):
-        for one in told:
+def _check_codecs(metadata: Any, where: str, coded: bool = False) -> None:
+    if isinstance(metadata, list):
+        for one in metadata:
             _check_codecs(one, where, coded)
-    elif isinstance(told, dict) or (coded and isinstance(told, str)):
-        told = {"name": told} if isinstance(told, str) else told
-        name = told.get("id", told.get("name"))
+    elif isinstance(metadata, dict) or (coded and isinstance(metadata, str)):
+        metadata = {"name": metadata} if isinstance(metadata, str) else metadata
+        name = metadata.get("id", metadata.get("name"))
         if coded and name not in CODECS:
             raise DataError(
                 f"{where} is packed by the codec {clean_name(name, 40)!r}, which is not opened; "
                 "write it again with blosc, gzip or zstd."
             )
-        for key, inner in told.items():
+        for key, inner in metadata.items():
             if key in CODED or isinstance(inner, dict | list):
                 _check_codecs(inner, where, key in CODED)
 
@@ -187,7 +187,7 @@ def open_zarr(path: Path, observations: str = ROWS) -> ZarrSource:
             f"{where} is a folder of Zarr, for which the package zarr is needed; install it with "
             "pip install 'zarr>=3,<4'."
         ) from error
-    # Metadata that somebody else wrote can fail in any way.
+    # Foreign metadata can fail in any way.
     except Exception as error:
         raise DataError(f"{where} is cut off or damaged; write it again.") from error
 

@@ -1,4 +1,4 @@
-"""What kinds of file can be read: a file for each or a few that are alike, and one line here."""
+"""Registry of readable file formats."""
 
 from bnmf_core.data.formats import (
     arrays,
@@ -15,7 +15,7 @@ from bnmf_core.data.formats import (
 )
 from bnmf_core.data.formats.format import Format
 
-# In the order in which a file's content is looked at; a table of text is what is left.
+# In the order of recognition; a table of text is the fallback.
 FORMATS: dict[str, Format] = {
     one.key: one
     for one in (

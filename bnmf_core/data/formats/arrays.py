@@ -1,4 +1,4 @@
-"""NPY and NPZ: arrays of NumPy, read without unpickling and without trusting their headers."""
+"""NPY and NPZ: NumPy arrays, read without unpickling and with validated headers."""
 
 import io
 import math
@@ -26,11 +26,11 @@ def read_npy(content: bytes) -> np.ndarray:
 
 
 def read_npz(content: bytes, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for a .npz file, X and mask as they lie in it.
+    """The arguments of ``Dataset.from_array`` for a .npz file, X and mask oriented as in the file.
 
     Three layouts: one array; a matrix stored by ``scipy.sparse.save_npz``; or arrays called
-    X, features, observations, image_shape, mask and labels_<name>, of which all but X may
-    be left out. The names of the third may also stand beside a sparse matrix.
+    X, features, observations, image_shape, mask and labels_<name>, all but X optional. The
+    names of the third may also accompany a sparse matrix.
     """
     arrays = members(content, limit_bytes)
     if {"format", "shape", "data"} <= set(arrays):
@@ -85,7 +85,7 @@ def _array(content: bytes, where: str) -> np.ndarray:
         }[version]
         shape, column_major, dtype = read_header(file)
     except Exception as error:
-        # The header is Python text that somebody else wrote: it can fail in any way.
+        # A foreign header is Python text that can fail in any way.
         raise DataError(f"{where} has a damaged NPY header.") from error
     if dtype.hasobject:
         raise DataError(
@@ -119,7 +119,7 @@ def _matrix(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ archive by name, after its claims were checked.
+    """The arrays of an NPZ archive by name, after validation.
 
     DataError when it is no such archive, is damaged, or would grow beyond the limit.
     """
@@ -183,18 +183,18 @@ def _sparse_matrix(arrays: dict[str, np.ndarray]) -> Any:
 
 
 def checked_sparse(kind: str, arrays: Sequence[np.ndarray], shape: tuple[int, int]) -> Any:
-    """A sparse matrix of data and two arrays of indices; ValueError where these do not fit.
+    """Build a sparse matrix from data and two arrays of indices; ValueError if these do not fit.
 
     kind : "csr", "csc" or "coo". arrays : data, indices, indptr; of "coo": data, rows, columns.
     """
-    # Entries of the same place are added, which small whole numbers do not survive. Unsigned
+    # Duplicate entries are added, which may overflow small integers. Unsigned
     # 64-bit indices beyond the signed range turn negative and are then refused.
     data, first, second = arrays[0].astype(np.float64), *(a.astype(np.int64) for a in arrays[1:])
     if kind == "coo":
         return sparse.coo_array((data, (first, second)), shape=shape)
     layout = sparse.csr_array if kind == "csr" else sparse.csc_array
     matrix = layout((data, first, second), shape=shape)
-    # Without the full check an index outside the shape reads foreign memory later on.
+    # Without the full check, an index outside the shape would read foreign memory.
     matrix.check_format(full_check=True)
     return matrix
 

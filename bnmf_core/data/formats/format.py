@@ -1,4 +1,4 @@
-"""What every format says of itself, and two kinds of format: bare arrays, and named matrices."""
+"""The interface of file formats, and two kinds: bare arrays and named matrices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,17 +27,16 @@ Recognises = Callable[[bytes, str], bool]
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file.
+    """A file format.
 
     Attributes
     ----------
-    key : it is called so in a Reading. what : in a sentence, after "taken as".
-    recognises : (content, file name) → whether the file is of this kind; content decides, the
-        name only between kinds that begin alike.
-    inspect : (content, chosen, limit in bytes) → Reading. ``chosen`` holds the fields of a Reading
-        that are not to be guessed.
+    key : in a Reading. what : description in a sentence, after "taken as".
+    recognises : (content, file name) → whether the file has this format; the name decides only
+        between formats that begin alike.
+    inspect : (content, chosen, limit in bytes) → Reading. ``chosen`` : fixed fields of a Reading.
     parts : (content, reading, limit in bytes) → the arguments of ``Dataset.from_array``.
-    features_are : what the features of such a file are called, in the plural.
+    features_are : plural noun for the features of such files.
     """
 
     key: str
@@ -51,20 +50,20 @@ class Format:
 def array_format(
     key: str, what: str, recognises: Recognises, read: Callable[[bytes, int], Parts]
 ) -> Format:
-    """A format that holds a matrix of numbers: only its orientation is to be chosen.
+    """A format for a matrix of numbers without names.
 
-    ``read`` takes content and the limit in bytes; its X and mask are as they lie in the file.
+    ``read`` takes content and the limit in bytes; X and mask are oriented as in the file.
     """
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-        given, found = "observations" in chosen, read(content, limit_bytes)
+        is_chosen, found = "observations" in chosen, read(content, limit_bytes)
         return Reading(
             format=key,
             what=what,
             observations=chosen.get("observations", "rows"),
             image_shape=found.get("image_shape"),
-            reasons={"observations": "chosen by you" if given else UNSAID},
-            doubts=() if given else (UNSAID_DOUBT,),
+            reasons={"observations": "chosen by you" if is_chosen else UNSAID},
+            doubts=() if is_chosen else (UNSAID_DOUBT,),
             faults=_negative(found["X"]),
             preview=_preview(found["X"]),
         )
@@ -80,15 +79,15 @@ def array_format(
 
 @dataclass(frozen=True)
 class Found:
-    """A matrix as it lies in its file, with what stands beside it.
+    """A matrix as in its file, with names and labels.
 
-    side : where the observations are and why, where the format says so.
+    side : axis of the observations and the reason, if the format determines it.
     row_labels, column_labels : name → one word for each row or column; labels of observations, and
         descriptions of features.
-    formats : keys of the formats that the file can be taken for, where these are several.
-    settings, offers : what was chosen of what the format offers.
-    shown : the columns that tell most at a glance; left out, the first.
-    texts : of the rows, where these are texts that are kept.
+    formats : keys of possible formats, if there are several.
+    settings, offers : choices and options of the format.
+    shown : columns of the preview; by default the first.
+    texts : of the rows, if they are stored texts.
     """
 
     matrix: Any
@@ -161,7 +160,7 @@ def named_format(
 
 
 def _negative(X: Any) -> tuple[str, ...]:
-    """The first negative entry, and how many more there are."""
+    """A sentence on the first negative entry and the number of others."""
     stored = X.tocoo() if is_sparse(X) else X
     values = stored.data if is_sparse(X) else X
     if not np.isrealobj(values) or not (count := int((values < 0).sum())):
@@ -189,9 +188,9 @@ def _faults(found: Found) -> tuple[str, ...]:
 
 
 def pick(settings: Mapping[str, Any], key: str, offered: Sequence[Any], what: str) -> Any:
-    """What was chosen of what is offered; the first where nothing was.
+    """The chosen option, by default the first.
 
-    DataError when it is not among what is offered.
+    DataError for an unknown option.
     """
     chosen = settings.get(key, offered[0])
     for one in offered:
@@ -202,7 +201,7 @@ def pick(settings: Mapping[str, Any], key: str, offered: Sequence[Any], what: st
 
 
 def names_and_folders(files: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """The stems of files in an archive, and their folders as a label where these are several."""
+    """The stems of files in an archive, and their folders as a label if there are several."""
     paths = [PurePosixPath(file) for file in files]
     folders = [path.parent.name for path in paths]
     return [path.stem for path in paths], {"folder": folders} if len(set(folders)) > 1 else {}
@@ -214,7 +213,7 @@ def _preview(
     column_names: Sequence[str] | None = None,
     shown: np.ndarray | None = None,
 ) -> Preview:
-    """The first rows and columns of a matrix as it lies in its file, dense or sparse."""
+    """The first rows and columns of a dense or sparse matrix as in its file."""
     height, width = matrix.shape
     first = np.arange(min(width, PREVIEW_COLUMNS)) if shown is None else shown[:PREVIEW_COLUMNS]
     if isinstance(matrix, np.ndarray):

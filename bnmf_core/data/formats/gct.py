@@ -19,7 +19,7 @@ HEADER = 3
 
 
 class _Claims(NamedTuple):
-    """What the second row says: genes, samples, columns about genes, rows about samples."""
+    """The second row: numbers of genes, samples, columns about genes, rows about samples."""
 
     rows: int
     columns: int
@@ -28,7 +28,7 @@ class _Claims(NamedTuple):
 
 
 def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-    """How it would be read; the format settles nearly all of it."""
+    """How the file would be read; the format determines nearly everything."""
     encoding, why, doubt = text.find_encoding(content)
     claims = _claims(content, encoding)
     about = tuple(range(2, 2 + claims.about_rows))
@@ -50,8 +50,8 @@ def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Read
             f"Row 2 says that there are {claims.rows:,} rows and {claims.columns:,} columns, but "
             f"{found[0]:,} and {found[1]:,} were found; the file is cut off or damaged."
         )
-    said = {key: f"{WHAT} says so" for key in settled if key not in chosen}
-    return dataclasses.replace(reading.because(said), faults=tuple(faults))
+    reasons = {key: f"{WHAT} says so" for key in settled if key not in chosen}
+    return dataclasses.replace(reading.because(reasons), faults=tuple(faults))
 
 
 def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:

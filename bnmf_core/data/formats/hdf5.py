@@ -1,6 +1,6 @@
-"""H5AD as scanpy keeps it, and what formats in HDF5 share.
+"""H5AD files of scanpy, and functions that HDF5 formats share.
 
-No link leads out of the file, and what it claims is checked first.
+External links are refused, and declared sizes are checked first.
 """
 
 import io
@@ -23,7 +23,7 @@ MOST_LABELS = 24
 
 
 def open_hdf5(content: bytes) -> Any:
-    """The file, for reading; to be closed. DataError when it is damaged."""
+    """Open a file for reading; the caller closes it. DataError when it is damaged."""
     try:
         return h5py.File(io.BytesIO(content), "r")
     except OSError as error:
@@ -31,28 +31,28 @@ def open_hdf5(content: bytes) -> Any:
 
 
 def inside(file: Any, path: str) -> Any:
-    """The group or dataset at this path, None where there is none.
+    """The group or dataset at this path; None if it is missing.
 
-    DataError when it lies in another file.
+    DataError when it is in another file.
     """
-    here = file
+    node = file
     for name in path.split("/"):
-        if not isinstance(here, h5py.Group) or here.get(name, getlink=True) is None:
+        if not isinstance(node, h5py.Group) or node.get(name, getlink=True) is None:
             return None
-        outside = isinstance(here.get(name, getlink=True), h5py.ExternalLink)
-        here = None if outside else here.get(name)
-        if outside or (isinstance(here, h5py.Dataset) and (here.external or here.is_virtual)):
+        outside = isinstance(node.get(name, getlink=True), h5py.ExternalLink)
+        node = None if outside else node.get(name)
+        if outside or (isinstance(node, h5py.Dataset) and (node.external or node.is_virtual)):
             raise DataError(
                 f"{clean_name(path, 60)!r} lies in another file, which is never opened; save one "
                 "file with all of it."
             )
-    return here
+    return node
 
 
 def numbers(file: Any, path: str, look: bool = False) -> Any:
-    """A matrix (dense array or sparse array), or only its shape; None where it is none.
+    """A dense or sparse matrix, or only its shape; None if it is no matrix.
 
-    A group holds one in the layout of scipy: data, indices, indptr and a shape; or of MATLAB.
+    A group has the layout of scipy (data, indices, indptr and a shape) or of MATLAB.
     """
     found = inside(file, path)
     if isinstance(found, h5py.Dataset):
@@ -74,15 +74,15 @@ def _sparse(file: Any, path: str, group: Any, look: bool) -> Any:
         return None
     lines = arrays[2].size - 1
     if matlab:
-        # Shown column by column, as every matrix of that version.
+        # Column-major, as every matrix of that version.
         shape, by_rows = (lines, int(group.attrs["MATLAB_sparse"])), True
     else:
-        given = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
-        if given is None and (held := inside(file, f"{path}/shape")) is not None:
-            given = held[()]
-        if given is None or len(given) != 2:
+        size = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
+        if size is None and (held := inside(file, f"{path}/shape")) is not None:
+            size = held[()]
+        if size is None or len(size) != 2:
             return None
-        shape = (int(given[0]), int(given[1]))
+        shape = (int(size[0]), int(size[1]))
         kind = group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csc_matrix"))
         by_rows = str(kind).startswith("csr")
     if look:
@@ -100,7 +100,7 @@ def _sparse(file: Any, path: str, group: Any, look: bool) -> Any:
 
 
 def words(file: Any, path: str) -> list[str] | None:
-    """A list of words, or the words that the codes of a category stand for; None otherwise."""
+    """A list of words, or the decoded words of a categorical column; None otherwise."""
     found = inside(file, path)
     if isinstance(found, h5py.Group):
         codes, names = inside(file, f"{path}/codes"), words(file, f"{path}/categories")
@@ -131,7 +131,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         genes = "raw/var" if path == "raw/X" else "var"
         labels = _labels(file)
         about = described({name: words(file, f"{genes}/{name}") for name in _columns(file, genes)})
-        said = [
+        doubts = [
             f"{what} {listed(map(repr, found))}."
             for what, found in (("The labels are", labels), ("Features are described by", about))
             if found
@@ -143,14 +143,14 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             labels,
             about,
             side=SIDE,
-            doubts=tuple(said),
+            doubts=tuple(doubts),
             settings={"matrix": path},
             offers={"matrix": tuple(offered)},
         )
 
 
 def index_of(file: Any, group: str) -> str:
-    """The column that names what a group of AnnData is about."""
+    """The index column of a group of AnnData."""
     found = inside(file, group)
     return "_index" if found is None else found.attrs.get("_index", "_index")
 
@@ -161,17 +161,17 @@ def _columns(file: Any, group: str) -> list[str]:
 
 
 def described(found: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
-    """Of columns about features those with words that differ."""
-    kept = {
+    """Columns about features with varying words."""
+    varied = {
         name: words
         for name, words in found.items()
         if words is not None and len(set(words)) > 1 and not all(map(_computed, words))
     }
-    return dict(list(kept.items())[:MOST_LABELS])
+    return dict(list(varied.items())[:MOST_LABELS])
 
 
 def _computed(word: str) -> bool:
-    """Whether a cell is a number or yes or no, as programs compute of the matrix itself."""
+    """Whether a cell is a number or yes or no, such as statistics computed from the matrix."""
     return cells.is_number(word) or word.lower() in cells.TRUTH
 
 
@@ -179,7 +179,7 @@ def _labels(file: Any) -> dict[str, list[str]]:
     labels = {}
     for name in _columns(file, "obs"):
         values = words(file, f"obs/{name}")
-        # Numbers of their own for each cell, such as counts of reads, are no classes.
+        # Distinct numbers for each cell, such as counts of reads, are no classes.
         if values is not None and len({*values} - {""}) <= max(2, len(values) // 2):
             labels[name] = values
     return dict(list(labels.items())[:MOST_LABELS])

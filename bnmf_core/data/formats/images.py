@@ -1,4 +1,4 @@
-"""Images: a zip of pictures of one size, each an observation; folders are their classes."""
+"""Images: a zip of images of one size, each an observation; folders are classes."""
 
 import io
 import warnings
@@ -17,7 +17,7 @@ from bnmf_core.lazy import lazy
 
 Image = lazy("PIL.Image")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff")
-# Formats that Pillow decodes itself; others would start programs.
+# Formats that Pillow decodes itself; others would run external programs.
 DECODERS = ("PNG", "JPEG", "BMP", "GIF", "PPM", "TIFF")
 MOST_IMAGES = 50_000
 MOST_PIXELS = 2**24
@@ -46,8 +46,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
                 shape, first = pixels.shape, shown
             if pixels.shape != shape:
                 raise DataError(
-                    f"{shown} is {_said(pixels.shape)} pixels large, but {first} is "
-                    f"{_said(shape)}; choose one size for all."
+                    f"{shown} is {_size(pixels.shape)} pixels large, but {first} is "
+                    f"{_size(shape)}; choose one size for all."
                 )
             rows.append(pixels.ravel(order="F"))
             check_entries(len(entries), pixels.size)
@@ -57,7 +57,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             f"{levels[True]} has grey levels of 8 or 16 bits, and {levels[False]} numbers of 32 "
             "bits, whose largest level is not known; save all images in one way."
         )
-    doubts = [] if fixed is None else [f"Every image is scaled to {_said(fixed)} pixels."]
+    doubts = [] if fixed is None else [f"Every image is scaled to {_size(fixed)} pixels."]
     if False in levels:
         doubts.append("Pixels are numbers of 32 bits: read as they are, not as parts of a level.")
     if several:
@@ -81,7 +81,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
 def _pixels(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, fixed: tuple[int, ...] | None
 ) -> tuple[np.ndarray, bool, bool]:
-    """Grey levels (height, width), whether they are parts of a largest one, and if more follow."""
+    """Grey levels (height, width), whether they are fractions of a maximum, and if more follow."""
     shown = clean_name(entry.filename, 60)
     try:
         with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def _pixels(
                     f"{MOST_PIXELS:,} can be read."
                 )
             largest = _largest_level(image)
-            # To convert others would cut off every level above 255.
+            # Converting others would clip levels above 255.
             grey = np.asarray(image.convert("L") if largest == LEVELS_8 else image)
             if fixed is not None:
                 levels = grey if largest == LEVELS_8 else grey.astype(np.float32)
@@ -116,7 +116,7 @@ def _has_more(image: Any) -> bool:
 
 
 def _largest_level(image: Any) -> float:
-    """That of an image of 8 or 16 bits; 0 of one of 32 bits, which does not say it."""
+    """Maximum level of an image of 8 or 16 bits; 0 if unknown, for 32 bits."""
     if image.mode.startswith("I;16"):
         return LEVELS_16
     if image.mode == "I":
@@ -125,12 +125,12 @@ def _largest_level(image: Any) -> float:
     return 0.0 if image.mode == "F" else LEVELS_8
 
 
-def _said(shape: tuple[int, ...]) -> str:
+def _size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]}×{shape[1]}"
 
 
 def _is_image(name: str) -> bool:
-    # What macOS puts beside every file of an archive.
+    # Extra files that macOS adds to archives.
     return name.lower().endswith(ENDINGS) and "__MACOSX" not in name
 
 

@@ -1,7 +1,7 @@
-"""Matrix Market: a matrix as text, its header checked before anything is allocated.
+"""Matrix Market: a matrix as text; the header is validated before any allocation.
 
 The entries are read by ``numpy.loadtxt`` and not by ``scipy.io.mmread``, which reads 1,5 and 1_0
-as 1, passes over further numbers on a line, and can run past the end of a damaged file.
+as 1, ignores further numbers on a line, and can run past the end of a damaged file.
 """
 
 import io
@@ -29,7 +29,7 @@ _LONG_LINE = re.compile(rb"\n[^\n]{%d}" % (MAX_LINE + 1))
 
 @dataclass(frozen=True)
 class _Header:
-    """What a file says of itself. size_row : row of its size line. start : where entries begin."""
+    """The header. size_row : row of the size line. start : offset of the entries."""
 
     coordinate: bool
     pattern: bool
@@ -42,7 +42,7 @@ class _Header:
 
     @property
     def width(self) -> int:
-        """Numbers on a line."""
+        """Number of values on a line."""
         return 1 if not self.coordinate else 2 if self.pattern else 3
 
 
@@ -108,10 +108,10 @@ def _header(content: bytes) -> _Header:
         )
     start = file.tell()
     header = _Header(coordinate, pattern, symmetric, rows, columns, stored, size_row, start)
-    # Every number takes a digit and a character after it, which the last one may lack.
+    # Every number has at least a digit and a separator, except the last.
     if 2 * header.width * stored > len(content) - header.start + 1:
         raise _cut_off(header, f"only {len(content) - header.start:,} bytes follow")
-    # A few blank lines are usual; a hundred million would take minutes to pass over.
+    # Limit blank lines: a hundred million would take minutes to skip.
     if content.count(b"\n", header.start) > 2 * stored + MAX_COMMENTS:
         raise _cut_off(header, "many more rows follow")
     return header
@@ -129,14 +129,14 @@ def _numbers(content: bytes, header: _Header) -> np.ndarray:
     if _LONG_LINE.search(content, header.start - 1):
         raise DataError(f"A row of the Matrix Market file is longer than {MAX_LINE:,} characters.")
     first = next(_filled(content, header), None)
-    # The first line tells loadtxt how many numbers stand on all of them.
+    # loadtxt infers the number of columns from the first line.
     if first is not None and len(first[1]) != header.width:
         raise _malformed(content, header)
     file = io.BytesIO(content)
     file.seek(header.start)
     try:
         with warnings.catch_warnings():
-            # Of blank lines. One row more tells that more follow.
+            # One extra row detects surplus lines.
             warnings.simplefilter("ignore", UserWarning)
             numbers = np.loadtxt(
                 file, comments=None, encoding="ascii", ndmin=2, max_rows=header.stored + 1
@@ -153,7 +153,7 @@ def _numbers(content: bytes, header: _Header) -> np.ndarray:
 
 
 def _filled(content: bytes, header: _Header) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines of entries that are not blank, each with its row of the file."""
+    """Non-blank lines of entries with their rows of the file."""
     file = io.BytesIO(content)
     file.seek(header.start)
     lines = ((row, line.split()) for row, line in enumerate(file, header.size_row + 1))
@@ -161,7 +161,7 @@ def _filled(content: bytes, header: _Header) -> Iterator[tuple[int, list[bytes]]
 
 
 def _malformed(content: bytes, header: _Header) -> DataError:
-    """The sentence about the first line that is not made of numbers."""
+    """A sentence on the first line with invalid numbers."""
     needed = ("one number", "a row and a column", "a row, a column and a number")
     wrong = None
     for count, (row, words) in enumerate(_filled(content, header), start=1):
@@ -178,7 +178,7 @@ def _malformed(content: bytes, header: _Header) -> DataError:
 
 def _are_numbers(words: list[bytes]) -> bool:
     try:
-        # float() also takes 1_000, which is no number in such a file.
+        # float() also accepts 1_000, which is no number in such a file.
         return b"_" not in b"".join(words) and bool(list(map(float, words)))
     except ValueError:
         return False
@@ -215,7 +215,7 @@ def _dense(numbers: np.ndarray, header: _Header) -> np.ndarray:
     if not header.symmetric:
         return numbers.reshape((header.rows, header.columns), order="F")
     matrix = np.empty((header.rows, header.rows))
-    # The lower triangle stands column by column: the upper one row by row, transposed.
+    # The lower triangle is column-major; its transpose is the upper one, row-major.
     upper = np.triu_indices(header.rows)
     matrix[upper] = numbers[:, 0]
     matrix.T[upper] = numbers[:, 0]

@@ -18,7 +18,7 @@ from bnmf_core.lazy import lazy
 
 scipy_io = lazy("scipy.io")
 HDF5_AT = 512
-# Names, and labels by what they are called.
+# Names, and labels by name.
 Named = tuple[list[str] | None, dict[str, list[str]]]
 _NUMBERS = ("double", "single", "logical", "sparse", "int", "uint")
 
@@ -39,7 +39,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     check_side(rows, columns)
     if kinds[name] != "sparse":
         check_entries(rows, columns)
-    # Cells of words and vectors beside it may name its rows and columns.
+    # Cells of words and vectors may name its rows and columns.
     beside = [
         one
         for one, shape, kind in listed
@@ -61,7 +61,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
 
 
 def _newer(content: bytes, settings: Mapping[str, Any]) -> Found:
-    """Version 7.3 is HDF5, and holds its matrices column by column."""
+    """Read version 7.3, which is HDF5 with column-major matrices."""
     with open_hdf5(content) as file:
         shapes = {one: numbers(file, one, look=True) for one in file if one[:1] != "#"}
         fits = [(one, shape[::-1]) for one, shape in shapes.items() if shape is not None]
@@ -111,7 +111,7 @@ def _words(array: np.ndarray) -> list[str]:
 
 
 def _names(words: dict[str, list[str]], count: int) -> Named:
-    """Of the lists of so many words, the first whose words all differ, and the others as labels."""
+    """Among lists of this length, the first of distinct words as names, the others as labels."""
     fits = {key: found for key, found in words.items() if len(found) == count}
     names = next((key for key, found in fits.items() if len(set(found)) == count), None)
     labels = {key: found for key, found in fits.items() if key != names and any(found)}

@@ -1,4 +1,4 @@
-"""XLSX and Parquet: rows of cells with values of their own; written as text, they are tables."""
+"""XLSX and Parquet: cells with typed values, converted to text and read as tables."""
 
 import io
 import json
@@ -24,9 +24,9 @@ parquet = lazy("pyarrow.parquet")
 
 
 class Found(NamedTuple):
-    """What lies in a file: rows of cells, the settings as they were taken, what is offered of each.
+    """The contents of a file: rows of cells, the settings in use, and the options of each.
 
-    doubts : sentences about what was read otherwise than it may be meant.
+    doubts : sentences about uncertain interpretations.
     """
 
     rows: list[list[str]]
@@ -42,7 +42,7 @@ def row_format(
     find: Callable[[bytes, Mapping[str, Any], int], Found],
     known: Mapping[str, Any],
 ) -> Format:
-    """A format whose content ``find`` writes as text; ``known`` are choices that it settles."""
+    """A format whose content ``find`` converts to text; ``known`` : choices that it determines."""
 
     def table(found: Found, words: tuple[str, ...]) -> Table:
         records: list[Record] = [row for row in enumerate(found.rows, start=1) if any(row[1])]
@@ -70,7 +70,7 @@ def row_format(
 
 
 def _written(value: object) -> str:
-    """A value as it would stand in a table of text."""
+    """Format a value for a table of text."""
     if value is None:
         return ""
     if isinstance(value, datetime):
@@ -79,7 +79,7 @@ def _written(value: object) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float):
-        # A spreadsheet knows no other numbers: 3 is 3.0 there.
+        # A spreadsheet stores integers as floats.
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     return str(value)
 
@@ -106,9 +106,9 @@ def _sheet(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Fou
 
 
 def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
-    """The cells by row and column, and the places of formulas without a value."""
+    """The cells by row and column, and the positions of formulas without a value."""
     unknown: list[str] = []
-    # Every cell stands where it says, whatever size the sheet claims.
+    # Cells are placed by their own coordinates, whatever size the sheet declares.
     held: dict[int, dict[int, str]] = {}
     entries = 0
     with book._archive.open(sheet._worksheet_path) as file:
@@ -124,7 +124,7 @@ def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
 
         def parse_cell(element: Any) -> dict[str, Any]:
             found: dict[str, Any] = parse(element)
-            # A result that is an empty text has a value, which is empty.
+            # An empty text is a value.
             computed = element.find(reader.FORMULA_TAG) is not None
             if computed and element.find(reader.VALUE_TAG) is None:
                 unknown.append(str(element.get("r", f"row {found['row']}")))
@@ -132,8 +132,8 @@ def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
 
         parser.parse_cell = parse_cell
         for number, row in parser.parse():
-            there = {cell["column"] for cell in row}
-            if len(there) < len(row) or any(cell["row"] != number for cell in row):
+            columns = {cell["column"] for cell in row}
+            if len(columns) < len(row) or any(cell["row"] != number for cell in row):
                 raise DataError(
                     f"Row {number:,} of the sheet is damaged: it holds a cell twice, or one of "
                     "another row. Open the workbook in a spreadsheet program and save it again."
@@ -156,16 +156,16 @@ def _cells(book: Any, sheet: Any) -> tuple[list[list[str]], list[str]]:
 
 def _columns(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
     file = parquet.ParquetFile(io.BytesIO(content))
-    said = file.metadata
-    check_side(said.num_rows, said.num_columns)
-    check_entries(said.num_rows, said.num_columns)
+    metadata = file.metadata
+    check_side(metadata.num_rows, metadata.num_columns)
+    check_entries(metadata.num_rows, metadata.num_columns)
     table = file.read(use_threads=False)
-    # Columns that were the index of a frame of pandas.
+    # Index columns of a pandas data frame.
     pandas = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = [name for name in pandas.get("index_columns", []) if isinstance(name, str)]
     names = [*index, *(name for name in table.column_names if name not in index)]
     columns = [[_written(value) for value in table[name].to_pylist()] for name in names]
-    # What pandas calls an index without a name.
+    # Prefix of an unnamed index in pandas.
     head = ["" if name.startswith("__index_level_") else name for name in names]
     return Found([head, *map(list, zip(*columns, strict=True))], {}, {})
 
@@ -173,7 +173,7 @@ def _columns(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> F
 XLSX = row_format(
     "xlsx",
     "a sheet of an Excel workbook",
-    # The names of an archive's files stand there as they are.
+    # File names in an archive are not compressed.
     lambda content, _: content.startswith(ZIP) and b"xl/workbook.xml" in content,
     _sheet,
     known={},

@@ -59,5 +59,5 @@ def _table(
     return Table(records, comma, cells.missing_with(words), thousands=comma or separator == ",")
 
 
-# It begins with nothing of its own: it is asked last.
+# It has no signature and comes last.
 FORMAT = Format(KEY, WHAT, lambda content, _: True, inspect, parts)

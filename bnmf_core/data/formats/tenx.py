@@ -27,13 +27,13 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             matrix = numbers(file, "matrix")
             names = words(file, "matrix/features/name") or words(file, "matrix/gene_names")
             cells = words(file, "matrix/barcodes")
-            told = {
+            fields = {
                 "id": words(file, "matrix/features/id") or words(file, "matrix/genes"),
                 "type": words(file, "matrix/features/feature_type"),
             }
         if matrix is None:
             raise DataError("The HDF5 file holds no matrix as 10x Genomics has it.")
-        return Found(matrix, names, cells, described(told), side=SIDE)
+        return Found(matrix, names, cells, described(fields), side=SIDE)
     if _is_tar(content):
         files = _from_tar(content, limit_bytes)
     else:
@@ -42,8 +42,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             files = {entry.filename.split("/")[-1]: member(archive, entry) for entry in entries}
     found = {name.removesuffix(".gz"): unpacked(data, limit_bytes) for name, data in files.items()}
     features = next((name for name in FEATURES if name in found), None)
-    for name, there in ((MATRIX, MATRIX in found), (BARCODES, BARCODES in found)):
-        if not there:
+    for name, exists in ((MATRIX, MATRIX in found), (BARCODES, BARCODES in found)):
+        if not exists:
             raise DataError(f"The archive lacks {name!r}, one of the three files of a 10x matrix.")
     if features is None:
         raise DataError("The archive lacks 'features.tsv', one of the three files of a 10x matrix.")
@@ -55,11 +55,13 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     ):
         if count != wanted:
             raise DataError(f"{what!r} has {count:,} rows, but the matrix needs {wanted:,}.")
-    # Identifier, name, kind: the name is what people know.
+    # Columns: identifier, name, kind.
     names = [row[1] if len(row) > 1 else row[0] for row in genes]
     columns = {"id": 0, "type": 2}
-    told = {key: [row[at] if len(row) > at else "" for row in genes] for key, at in columns.items()}
-    return Found(matrix, names, [row[0] for row in barcodes], described(told), side=SIDE)
+    fields = {
+        key: [row[at] if len(row) > at else "" for row in genes] for key, at in columns.items()
+    }
+    return Found(matrix, names, [row[0] for row in barcodes], described(fields), side=SIDE)
 
 
 def _from_tar(content: bytes, limit_bytes: int) -> dict[str, bytes]:
@@ -93,7 +95,7 @@ def _is_tar(content: bytes) -> bool:
 def _recognises(content: bytes, _: str) -> bool:
     if content.startswith(ZIP):
         return any(map(_wanted, archive_names(content)))
-    # The group of a 10x file stands in its first blocks; an H5AD file has another, and may have a
+    # The first blocks of a 10x file have its group "matrix"; an H5AD file has "obs", and may have
     # "csr_matrix".
     start = content[:10_000]
     group = re.search(rb"(?<![\w])matrix(?![\w])", start)

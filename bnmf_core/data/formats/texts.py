@@ -1,4 +1,4 @@
-"""Texts: a column of a table, or a zip of .txt files; how often each word stands in each text."""
+"""Texts as word counts: a column of a table, or a zip of .txt files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from bnmf_core.data.vocabulary import (
 
 KEY = "texts"
 SIDE = Side("rows", "every text is an observation")
-# Setting → what is offered, the first by default, and what one of it is called.
+# Setting → options, the first by default, and the noun for one of them.
 OFFERS: dict[str, tuple[tuple[Any, ...], str]] = {
     "weighting": ((COUNTS, TF_IDF, YES_NO), "weighting"),
     "stop_words": (("English", "none"), "list of words"),
@@ -33,13 +33,13 @@ OFFERS: dict[str, tuple[tuple[Any, ...], str]] = {
     "maximum_documents": ((0.5, 0.9, 1.0, 0.25, 0.1), "part"),
     "vocabulary_size": ((5000, 1000, 2000, 10_000, 20_000), "number"),
 }
-# A column holds texts where its cells have so many words on average.
+# Least average number of words per cell in a column of texts.
 WORDS_OF_TEXT = 4.0
-# Beside columns of numbers only longer cells are texts: a description of a row is shorter.
+# The same in a table with numbers, where shorter cells are descriptions of rows.
 WORDS_OF_RUNNING_TEXT = 20.0
 LONGEST = 2**20
 SAMPLE = 500
-# Lines between a header and its rows, in files of Orange, say what the columns are.
+# Words in the lines below the header of Orange files, which declare the columns.
 _ORANGE = frozenset({"d", "s", "c", "string", "discrete", "continuous", "class", "meta", ""})
 
 
@@ -67,8 +67,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         chosen, offers = {"column": found.column} | chosen, {"column": found.columns} | offers
     matrix, words = _counted(found.texts, chosen)
     empty = int((matrix.sum(axis=1) == 0).sum())
-    said = f"{len(found.texts):,} texts with {len(words):,} different words that are kept"
-    doubts = [*found.doubts, f"{said}: {chosen['weighting']} of words are the data."]
+    counts = f"{len(found.texts):,} texts with {len(words):,} different words that are kept"
+    doubts = [*found.doubts, f"{counts}: {chosen['weighting']} of words are the data."]
     if empty:
         who = "One text holds" if empty == 1 else f"{empty:,} texts hold"
         doubts.append(f"{who} none of these words: nothing but zeros.")
@@ -126,7 +126,7 @@ def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
     column = heads.index(pick(settings, "column", offered, "column"))
     others = [c for c in range(len(heads)) if c != column and c not in long]
     words = {c: [row[c].strip() for row in body] for c in others}
-    # Dates are labels, however many there are, and no names.
+    # Dates are always labels, never names.
     seen = {c: ["" if cells.is_missing(word) else word for word in words[c]] for c in others}
     dates = [c for c in others if dates_of(seen[c]) is not None]
     unique = (c for c in others if len(set(words[c])) == len(body) and c not in dates)
@@ -148,7 +148,7 @@ def _rows(content: bytes, encoding: str, separator: str) -> list[list[str]]:
     try:
         found = [row for _, row in records(content, encoding, separator, LONGEST)]
     except DataError:
-        # Quotation marks of a text are no marks of a table.
+        # Quotation marks in texts do not quote cells.
         lines = content.decode(encoding).splitlines()
         found = [line.split(separator) for line in lines if line.strip()]
     width = max((len(row) for row in found[:SAMPLE]), default=0)
@@ -156,10 +156,10 @@ def _rows(content: bytes, encoding: str, separator: str) -> list[list[str]]:
 
 
 def found_in(content: bytes, encoding: str, separator: str) -> str:
-    """Why a table of text is one of texts, after "because"; "" when it is none.
+    """Why a table holds texts, to follow "because"; "" if it does not.
 
-    Some column holds running text, mostly different from row to row; and none holds numbers, or
-    the texts are longer than descriptions and have more words than there are numbers.
+    A column must have mostly distinct running text; in a table with columns of numbers, the texts
+    must be longer than descriptions and have more words than there are such columns.
     """
     rows = _rows("".join(first_lines(content, encoding)).encode(), "utf-8", separator)
     if len(rows) < 2 or not (long := _text_columns(rows)):
@@ -178,7 +178,7 @@ def found_in(content: bytes, encoding: str, separator: str) -> str:
 
 
 def _running(texts: Sequence[str]) -> str:
-    """What a column of texts holds, in words."""
+    """Describe a column of texts."""
     differ = "all cells" if len(set(texts)) == len(texts) else "most cells"
     return f"holds running text, {_words_a_cell(texts):.0f} words a cell, {differ} different"
 
@@ -188,7 +188,7 @@ def _words_a_cell(texts: Sequence[str]) -> float:
 
 
 def _text_columns(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The columns (from 0) whose cells hold several words each, the longest first."""
+    """Indices of columns whose cells have several words, the longest first."""
     sample = rows[1:SAMPLE] or rows
     means = [_words_a_cell(cells_of) for cells_of in zip(*sample, strict=True)]
     long = [column for column, mean in enumerate(means) if mean >= WORDS_OF_TEXT]

@@ -14,14 +14,13 @@ from bnmf_core.data.orientation import Side
 
 KEY = "transactions"
 SIDE = Side("rows", "every line is a transaction")
-# Lines that are looked at to recognise a file, the fewest, and how often an item stands in them
-# at least, on average.
-LOOKED_AT, FEWEST, OFTEN = 1_000, 20, 2.0
+# Sampled lines to recognise a file, their least number, and the least average count of an item.
+SAMPLED, FEWEST, OFTEN = 1_000, 20, 2.0
 
 
 def recognises(content: bytes, filename: str) -> bool:
-    """Whether every line rises from number to number: a table of measurements hardly does."""
-    lines = [line for line in islice(content[: 2**20].split(b"\n"), LOOKED_AT) if line.strip()]
+    """Whether the numbers of every line increase, unlike in a table of measurements."""
+    lines = [line for line in islice(content[: 2**20].split(b"\n"), SAMPLED) if line.strip()]
     try:
         baskets = [np.array(line.split(), dtype=np.int64) for line in lines[:-1]]
     except (ValueError, OverflowError):
@@ -52,14 +51,14 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     matrix = sparse.csr_array((np.ones(places.size), places, np.cumsum([0, *rows])), shape)
     matrix.sum_duplicates()
     matrix.data[:] = 1.0
-    said = f"{shape[0]:,} lines list the numbers of {shape[1]:,} different items"
+    summary = f"{shape[0]:,} lines list the numbers of {shape[1]:,} different items"
     return Found(
         matrix,
         None,
         [f"item {number}" for number in numbers],
         side=SIDE,
         formats=(KEY, "table"),
-        doubts=(f"{said}: an entry is 1 where a line lists the item, and 0 elsewhere.",),
+        doubts=(f"{summary}: an entry is 1 where a line lists the item, and 0 elsewhere.",),
     )
 
 

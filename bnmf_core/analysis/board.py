@@ -148,8 +148,8 @@ class Board:
         auc = table.groupby(["label", "task"])["auc"]
         return float((auc.max() - auc.min()).max())
 
-    def told(self, run_id: str, name: str) -> float:
-        """A number that a run itself tells."""
+    def recorded(self, run_id: str, name: str) -> float:
+        """A number that the run recorded; NaN without one."""
         particles = self.comparison.particles[self.comparison.run_ids.index(run_id)]
         value = particles.info.get(name)
         return float(value) if isinstance(value, int | float) else math.nan

@@ -38,7 +38,7 @@ ABOUT = "comparison.json"
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A set of runs, their members, and the folder where results of them are kept.
+    """A set of runs, their members, and the folder of their results.
 
     Attributes
     ----------
@@ -116,17 +116,17 @@ class Comparison:
 
     @property
     def explains(self) -> str:
-        """Of what these runs explain a part, "" where that is not said."""
+        """What these runs explain a fraction of; "" where the loss does not define it."""
         return self.loss.explains if self.loss else ""
 
     @property
     def measure_heading(self) -> str:
-        """What a column of :meth:`measure_told` is called."""
+        """Heading of a column of :meth:`format_measure`."""
         return self.loss.heading if self.loss else MEASURE
 
-    def measure_told(self, error: float) -> str:
-        """An error of these runs, as tables say it."""
-        return (self.loss or SQUARED_ERROR).told(error)
+    def format_measure(self, error: float) -> str:
+        """Format an error of these runs for a table."""
+        return (self.loss or SQUARED_ERROR).format(error)
 
     @property
     def measure_axis(self) -> str:
@@ -140,9 +140,9 @@ class Comparison:
 
     @property
     def fit(self) -> Problem:
-        """What solvers are asked beside these runs: their data, and what they made small.
+        """The problem that further solvers work on: the data and the loss of these runs.
 
-        The squared error where they made different things small.
+        The loss is the squared error where runs minimized different losses.
         """
         loss = self.loss or SQUARED_ERROR
         return Problem.without_model(self.seen_dataset, self.rank, loss=loss)
@@ -206,9 +206,9 @@ class Comparison:
 
     @cached_property
     def resolution(self) -> float:
-        """Degrees below which members cannot be told apart: what converged ones may still turn.
+        """Degrees below which members are identical: the remaining rotation of converged ones.
 
-        0 where nothing is known of it.
+        0 where it is unknown.
         """
         movement = self.members.loc[self.members["converged"], "movement"].dropna()
         return float(movement.max()) if len(movement) else 0.0
@@ -265,10 +265,10 @@ class Comparison:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
-    def kept_under(self) -> str:
-        """Names it among the comparisons of all owners: what stays in memory stays under this.
+    def cache_key(self) -> str:
+        """Unique among the comparisons of all owners: the key of everything cached in memory.
 
-        Who opens an archive chooses the ids of runs, and so the ``key``.
+        ``key`` is not: whoever opens an archive chooses the ids of its runs.
         """
         return str(self.folder)
 

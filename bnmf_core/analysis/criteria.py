@@ -163,7 +163,7 @@ CRITERIA: Registry[Criterion] = Registry(
         Criterion(
             "evidence",
             "log evidence",
-            lambda board, run_id: board.told(run_id, "log_evidence"),
+            lambda board, run_id: board.recorded(run_id, "log_evidence"),
             unit="nats",
             favours="draws",
             page="quality",
@@ -206,7 +206,7 @@ CRITERIA: Registry[Criterion] = Registry(
         Criterion(
             "seconds",
             "wall seconds",
-            lambda board, run_id: board.told(run_id, "run_seconds"),
+            lambda board, run_id: board.recorded(run_id, "run_seconds"),
             unit="s",
             page="runs",
             about="From the beginning of a run to its end, beside whatever else ran: not compared.",

@@ -105,7 +105,7 @@ class Posterior:
 
     @property
     def reason(self) -> str:
-        """Why nothing is said from the draws, in a sentence; "" where they have settled."""
+        """Why results from the draws are withheld, in a sentence; "" where chains have settled."""
         if self.problem:
             return self.problem
         failed = [mode for mode in self.modes if not mode.settled]
@@ -305,9 +305,9 @@ def _summed_up(
     A = np.take_along_axis(A, order[:, None, :], axis=2)
     W = np.take_along_axis(W, order[:, :, None], axis=1)
     sums = np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
-    kept = evenly_spaced(len(A), STORED)
+    selected = evenly_spaced(len(A), STORED)
     arrays = {
-        "A": A[kept].astype(np.float32),
+        "A": A[selected].astype(np.float32),
         "loadings": np.quantile(A / sums, QUANTILES, axis=0),
         "weights": np.quantile(W * sums.transpose(0, 2, 1), QUANTILES, axis=0),
         "turned": component_angles(A, of_A[0]),

@@ -120,7 +120,7 @@ def compute(
         A, W, _ = solved(problem, A, W, stopped)
         again = counts_drawn_again(comparison, run)
         too_few = "There are too few samples to leave some out."
-        fewer = too_few if kept(seen.N) < comparison.rank else samples_left_out
+        fewer = too_few if retained_count(seen.N) < comparison.rank else samples_left_out
         ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: fewer}
         several = parts(list(ways.items()), report)
         for i, ((kind, way), of_kind) in enumerate(several):
@@ -199,14 +199,14 @@ def counts_drawn_again(comparison: Comparison, run: int) -> CountsAgain | str:
     return CountsAgain(problem)
 
 
-def kept(samples: int) -> int:
-    """How many of so many samples stay when a fifth is left out, one at least."""
+def retained_count(samples: int) -> int:
+    """How many of ``samples`` remain when a fifth, at least one, is left out."""
     return samples - max(1, round(LEFT_OUT * samples))
 
 
 def samples_left_out(dataset: Dataset, rng: np.random.Generator) -> tuple[Dataset, np.ndarray]:
     """The dataset without a random fifth of its samples."""
-    chosen = np.sort(rng.permutation(dataset.N)[: kept(dataset.N)])
+    chosen = np.sort(rng.permutation(dataset.N)[: retained_count(dataset.N)])
     return dataset.columns(chosen), chosen
 
 
@@ -264,7 +264,7 @@ def solved(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     solver = usual_solver(problem)
     with one_blas_thread():

@@ -134,8 +134,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         except BNMFError as error:
             problems[form] = str(error)
         report((i + 1) / len(FORMS))
-    told = {"problems": problems, "objective": _objectives(comparison, members)}
-    files.write_json(folder / "stein.json", told)
+    result = {"problems": problems, "objective": _objectives(comparison, members)}
+    files.write_json(folder / "stein.json", result)
 
 
 def _lengths(found: stein.Products, choice: str | tuple[float, float]) -> tuple[float, float]:

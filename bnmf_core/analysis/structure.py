@@ -162,15 +162,15 @@ def curves(run_ids: list[str], epsilon: np.ndarray, covering: np.ndarray) -> pd.
 
 
 def coverage_of(
-    comparison: Comparison, metric: str, kept: np.ndarray
+    comparison: Comparison, metric: str, mask: np.ndarray
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[pd.DataFrame, pd.DataFrame]]:
     """Greedy curves, spread, and both of each chain, of some members only.
 
-    As :class:`Structure` has them of all. ``kept`` is (m,) bool over the members; a run without any
-    is left out.
+    As :class:`Structure` has them of all. ``mask`` : (m,) bool over the members; runs without any
+    are left out.
     """
     matrix = np.array(distances.STAGE.of(comparison).matrix(metric))
-    upper, members = largest_distance(matrix), comparison.members[kept]
+    upper, members = largest_distance(matrix), comparison.members[mask]
     of_run = {
         str(run): np.asarray(at) for run, at in members.groupby("run", sort=False).groups.items()
     }

@@ -16,7 +16,7 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store.run_store import RunStore
 
-# Particles of a run that are looked at: a look every second must not slow the run down.
+# Number of particles used: an update every second must not slow the run down.
 MOST = 80
 
 

@@ -79,9 +79,9 @@ def model(given: str | None, dataset: Dataset, kind: str = "parts") -> tuple[str
         return given or KINDS[kind].model, ""
     proposed = proposal(dataset)
     if given is None or given == proposed.model:
-        return proposed.model, proposed.said
+        return proposed.model, proposed.sentence
     asked = registry.model(given)
-    return asked.key, f"“{asked.label}” was asked for. {proposed.said}"
+    return asked.key, f"“{asked.label}” was asked for. {proposed.sentence}"
 
 
 def dataset(

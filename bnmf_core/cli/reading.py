@@ -156,7 +156,7 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
         try:
             dataset = load_file(options.file, reading=reading)
             suited = proposal(dataset)
-            said = f"{suited.said} {dataset.empty}".rstrip()
+            said = f"{suited.sentence} {dataset.empty}".rstrip()
         except DataError as error:  # such as a matrix of one row
             said = f"? {error}"
 

@@ -149,7 +149,7 @@ def scaled_otherwise(first: Dataset, second: Dataset, shared: SharedFeatures) ->
     return "Samples of the same name have other values in the other."
 
 
-def beside_said(
+def describe_shared_components(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],

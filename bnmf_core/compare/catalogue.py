@@ -73,7 +73,7 @@ def nearest_entries(
     return pd.DataFrame(rows, columns=["component", "entry", *modes])
 
 
-def entry_said(
+def describe_entry(
     row: Sequence[float],
     entry: str,
     modes: Sequence[str],
@@ -81,14 +81,14 @@ def entry_said(
 ) -> str:
     """One entry, mode by mode.
 
-    >>> entry_said([0.708, 0.568], "SBS4", ["mode 1", "mode 2"])
+    >>> describe_entry([0.708, 0.568], "SBS4", ["mode 1", "mode 2"])
     'SBS4: 0.71 in mode 1, 0.57 in mode 2'
     """
     told = (f"{shown(value)} in {mode}" for value, mode in zip(row, modes, strict=True))
     return f"{entry}: {', '.join(told)}"
 
 
-def catalogue_said(
+def describe_nearest_entries(
     found: np.ndarray,
     entries: Sequence[str],
     modes: Sequence[str],

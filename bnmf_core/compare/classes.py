@@ -109,7 +109,7 @@ def class_chances(shares: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.minimum(chances * len(shares), 1.0)
 
 
-def typical_said(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
+def describe_typical(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
     """Of which class a component is most typical, if by more than chance; a sentence.
 
     found : of one factorization, (R, C). chances : of :func:`class_chances`. called : R names.
@@ -130,7 +130,7 @@ def typical_said(found: ClassShares, chances: np.ndarray, called: Sequence[str])
     )
 
 
-def usage_said(
+def describe_usage(
     means: Mapping[str, np.ndarray], component: int, modes: Sequence[str], chance: float = 0.0
 ) -> str:
     """In which class a component is largest, and whether that depends on the mode; a sentence.

@@ -106,7 +106,7 @@ def best_sets(found: Enrichment) -> np.ndarray:
     return np.where(fdr < LEVEL, best, -1)
 
 
-def enrichment_said(
+def describe_enrichment(
     found: Enrichment, sets: Sequence[str], modes: Sequence[str], components: Sequence[str]
 ) -> str:
     """Whether the best set of a component depends on the mode, and what is controlled.

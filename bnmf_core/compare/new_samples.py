@@ -220,7 +220,7 @@ def _misfits(data: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss) -> np.ndar
     return found
 
 
-def fit_said(found: NewSamples, mode: int, called: str, observations: Sequence[str]) -> str:
+def describe_fit(found: NewSamples, mode: int, called: str, observations: Sequence[str]) -> str:
     """How many new samples fit worse than 95 % of the analysed ones in a mode; a sentence."""
     unlike, count = np.flatnonzero(found.unlike[mode]), found.misfit.shape[1]
     if not unlike.size:
@@ -236,7 +236,7 @@ def fit_said(found: NewSamples, mode: int, called: str, observations: Sequence[s
     return f"{said} So many may be chance."
 
 
-def largest_said(found: NewSamples, modes: Sequence[str], observations: Sequence[str]) -> str:
+def describe_largest(found: NewSamples, modes: Sequence[str], observations: Sequence[str]) -> str:
     """Whether the largest component of a sample depends on the mode; "" for one mode.
 
     Components of the modes have to be matched.

@@ -90,13 +90,13 @@ def freedom(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     return uniqueness(A, W).turns.max(axis=0)
 
 
-def uniqueness_said(found: Uniqueness, called: Sequence[str]) -> str:
+def describe_uniqueness(found: Uniqueness, called: Sequence[str]) -> str:
     """Which components are unique, which can be mixed, and of which neither is proved.
 
     ``called`` : R names, as they stand after "component".
 
     >>> both = np.array([True, False])
-    >>> uniqueness_said(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
+    >>> describe_uniqueness(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
     'Every factorization with the same AW has component 1 as it is. Component 2 can be mixed \
 with component 1 without any change of AW, and turns by up to 9°.'
     """

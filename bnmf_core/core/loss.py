@@ -144,11 +144,11 @@ class Loss(ABC):
 
     @property
     def heading(self) -> str:
-        """What a column of :meth:`told` is called."""
+        """Heading of a column of :meth:`format`."""
         return f"{self.explains} explained" if self.explains else self.measure
 
-    def told(self, shown: float) -> str:
-        """What is shown of f, as tables say it: of what it explains the part in percent."""
+    def format(self, shown: float) -> str:
+        """Format ``measured`` f for a table: the explained fraction in percent, or a number."""
         return percent(1.0 - shown) if self.explains else f"{shown:.4f}"
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:

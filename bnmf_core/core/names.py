@@ -49,10 +49,10 @@ def clean_names(texts: Iterable[object], fallback: str) -> list[str]:
     return names
 
 
-def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[str, str]:
+def distinct_labels(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[str, str]:
     """The same labels by key; those that several have become ``longer``, and at last get the key.
 
-    >>> told_apart({"a": "Gibbs", "b": "Gibbs"}, {"a": "Gibbs, seed 1", "b": "Gibbs, seed 2"})
+    >>> distinct_labels({"a": "Gibbs", "b": "Gibbs"}, {"a": "Gibbs, seed 1", "b": "Gibbs, seed 2"})
     {'a': 'Gibbs, seed 1', 'b': 'Gibbs, seed 2'}
     """
     found = dict(labels)

@@ -96,7 +96,7 @@ class Variation:
         return bool(np.log(inside).sum() > poisson + STRONG)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The ratio in a sentence."""
         if self.left < FEWEST_LEFT:
             return "There are too few counts to see whether they vary more than Poisson allows."

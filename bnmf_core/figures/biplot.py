@@ -168,7 +168,7 @@ def _density(figure: Sketch, x: np.ndarray, y: np.ndarray) -> None:
     )
 
 
-def biplot_said(found: Biplot) -> str:
+def describe_biplot(found: Biplot) -> str:
     """How much of the shares the plane shows, and what it means to be near; sentences."""
     if len(found.corners) <= 3:
         exact = "line" if len(found.corners) == 2 else "triangle"

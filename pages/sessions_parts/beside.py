@@ -6,8 +6,13 @@ import streamlit as st
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
-from bnmf_core.compare.analyses import beside, beside_said, beside_table, scaled_otherwise
-from bnmf_core.core.names import numbered, told_apart
+from bnmf_core.compare.analyses import (
+    beside,
+    beside_table,
+    describe_shared_components,
+    scaled_otherwise,
+)
+from bnmf_core.core.names import distinct_labels, numbered
 from bnmf_core.data.matching import shared_features
 from bnmf_core.figures.analyses import angle_map
 from bnmf_core.findings import verdicts
@@ -46,7 +51,7 @@ def _unfolded(look: Lens) -> None:
         st.caption("There is no other analysis yet.")
         return
     labels = {key: launch_label(one, data.get(one.dataset, "")) for key, one in others.items()}
-    labels = told_apart(labels)
+    labels = distinct_labels(labels)
     if st.session_state.get(CHOSEN) not in others:
         st.session_state.pop(CHOSEN, None)
     chosen = st.selectbox("Analysis", list(others), format_func=labelled(labels), key=CHOSEN)
@@ -81,7 +86,9 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
     )
     features = [first.features[d] for d in shared.first.tolist()]
     scaling = scaled_otherwise(first, second, shared)
-    st.markdown(f"**{plain(beside_said(found, names, called, called_back, scaling))}**")
+    st.markdown(
+        f"**{plain(describe_shared_components(found, names, called, called_back, scaling))}**"
+    )
     rows = beside_table(found, names, called, called_back, features)
     view.chart(
         angle_map(found, names, called, called_back),

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from bnmf_core.compare.analyses import beside, beside_said, beside_table, scaled_otherwise
+from bnmf_core.compare.analyses import (
+    beside,
+    beside_table,
+    describe_shared_components,
+    scaled_otherwise,
+)
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.matching import shared_features
@@ -27,7 +32,7 @@ def test_the_same_components_in_two_cohorts_are_all_found_in_any_order():
     assert [order[s] for s in found.partner] == list(range(R)) and found.same.all()
     for r, s in enumerate(found.partner):
         assert found.matched[r] == pytest.approx(degrees(A[:, r], noisy[:, s]), abs=1e-6)
-    said = beside_said(found, ("a", "b"), CALLED, CALLED)
+    said = describe_shared_components(found, ("a", "b"), CALLED, CALLED)
     assert said == "5 of 5 components of a are found in b."
 
 
@@ -40,7 +45,7 @@ def test_one_that_was_replaced_has_no_counterpart_on_either_side():
     near, back = (
         min(degrees(one[:, 2], other[:, s]) for s in range(R)) for one, other in ((A, B), (B, A))
     )
-    assert beside_said(found, ("raw", "other"), CALLED, CALLED) == (
+    assert describe_shared_components(found, ("raw", "other"), CALLED, CALLED) == (
         "4 of 5 components of raw are found in other. Nothing within 15° in any mode of other: 3 "
         f"(nearest {near:.0f}°). Nothing within 15° in any mode of raw: 3 (nearest {back:.0f}°)."
     )
@@ -52,7 +57,7 @@ def test_a_component_that_another_mode_has_is_not_called_changed():
     B[:, 2] = planted(5)[:, 0]
     found = beside(A[None], np.stack([B, A]))
     assert not found.same[2] and found.nearest[2] < 1e-6
-    said = beside_said(found, ("a", "b"), CALLED, CALLED)
+    said = describe_shared_components(found, ("a", "b"), CALLED, CALLED)
     assert "Only near another mode or component of b: component 3." in said
     turn = degrees(A[:, 2], B[:, 2])
     assert found.spread_back[2] == pytest.approx(turn, abs=1e-6) and found.spread.max() == 0
@@ -103,6 +108,6 @@ def test_scalings_that_differ_are_told_from_cohorts_that_do():
     assert "other values" in why(other, rooted)
     assert why(raw, cohort) == why(raw, doubled) == why(other, other) == ""
     found = beside(planted(8)[None], planted(8)[None] * rng.gamma(1.0, 1.0, (D, 1)))
-    said = beside_said(found, ("a", "b"), CALLED, CALLED, why(raw, other))
+    said = describe_shared_components(found, ("a", "b"), CALLED, CALLED, why(raw, other))
     pairs = [found.overlap[r, s] for r, s in enumerate(found.partner)]
     assert f"{min(pairs):.2f} to {max(pairs):.2f} (by chance 0.05)" in said

@@ -62,8 +62,8 @@ def of_run(
 ) -> list[Fact]:
     """The answer for a run and what it says, the most important first; X as of :func:`counts`."""
     judges = judges_of(comparison, found)
-    asked = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
-    caveats = [comparison.caveats[key] for key in asked if key in comparison.caveats]
+    algorithms = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
+    caveats = [comparison.caveats[key] for key in algorithms if key in comparison.caveats]
     spec = comparison.runs[comparison.run_ids.index(run_id)].spec
     return facts(run, judges, X, dict(spec.model_settings), caveats)
 

@@ -162,11 +162,11 @@ def describe_shared_components(
     :func:`scaled_otherwise`.
     """
     same = int(found.same.sum())
-    said = [f"{same} of {len(called)} components of {names[0]} are found in {names[1]}."]
+    sentences = [f"{same} of {len(called)} components of {names[0]} are found in {names[1]}."]
     elsewhere = np.flatnonzero(~found.same & (found.nearest <= SAME_MODE))
     if elsewhere.size:
         few = listed([called[r] for r in elsewhere.tolist()])
-        said.append(f"Only near another mode or component of {names[1]}: component {few}.")
+        sentences.append(f"Only near another mode or component of {names[1]}: component {few}.")
     back = np.ones(len(called_back), dtype=bool)
     back[found.partner[found.same]] = False
     sides = (
@@ -176,23 +176,23 @@ def describe_shared_components(
     for one, open_, nearest, spread, components in sides:
         lost = np.flatnonzero(open_ & (nearest > SAME_MODE)).tolist()
         if lost:
-            told = [
+            far = [
                 f"{components[r]} (nearest {nearest[r]:.0f}°"
                 + (f", its own modes up to {spread[r]:.0f}° apart)" if spread[r] >= 0.5 else ")")
                 for r in lost
             ]
-            said.append(
-                f"Nothing within {SAME_MODE:.0f}° in any mode of {names[1 - one]}: {listed(told)}."
+            sentences.append(
+                f"Nothing within {SAME_MODE:.0f}° in any mode of {names[1 - one]}: {listed(far)}."
             )
     if scaling:
         pairs = np.flatnonzero(found.partner >= 0)
         overlap = found.overlap[pairs, found.partner[pairs]]
-        said.append(
+        sentences.append(
             f"The data are scaled differently, which turns all angles. {scaling} Compare the "
             f"{found.strongest.shape[1]} strongest features: matched components share a Jaccard "
             f"index of {overlap.min():.2f} to {overlap.max():.2f} (by chance {found.chance:.2f})."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def beside_table(

@@ -1,8 +1,8 @@
 """Ends of bands: how far a quantity of a factorization moves until the loss has risen too much.
 
-All ends are looked for side by side, in steps that grow; an end is found from how the square root
-of the rise grows. Each step starts from the last factorization that was allowed, so what is found
-is connected with the one that it started from, and a band may be wider than what was reached.
+All ends are searched together, in growing steps; an end is found from how the square root of the
+rise grows. Each step starts from the last allowed factorization, so each band is connected with the
+starting factorization, and the true band may be wider.
 """
 
 from collections.abc import Callable, Sequence
@@ -89,8 +89,8 @@ class Search:
             return 0.5 * (self.share + self.pending[0])
         if self.beyond is None:
             if self.share != self.value:
-                told = 1.1 / self.grown if self.grown > 0 else LONGEST
-                way = abs(self.share - self.value) * min(max(told, SHORTEST), LONGEST)
+                expected = 1.1 / self.grown if self.grown > 0 else LONGEST
+                way = abs(self.share - self.value) * min(max(expected, SHORTEST), LONGEST)
             else:
                 way = self.step
             tried = self.value + self.side * way

@@ -140,21 +140,21 @@ def describe_usage(
     """
     names, table = list(means), np.array([of[:, component] for of in means.values()])
     order = np.argsort(-table[:, 0], kind="stable")
-    told = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
-    shown = listed(told if len(told) <= MOST_TOLD else [*told[:MOST_TOLD], "less in others"])
-    said = f"Mean share in {modes[0]}, by class: {shown}."
+    shares = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
+    shown = listed(shares if len(shares) <= MOST_TOLD else [*shares[:MOST_TOLD], "less in others"])
+    text = f"Mean share in {modes[0]}, by class: {shown}."
     largest = table.argmax(axis=0)
     if chance > LEVEL:
         return (
-            f"{said} Chance alone leaves such differences (Kruskal–Wallis test, p = {chance:.2g})."
+            f"{text} Chance alone leaves such differences (Kruskal–Wallis test, p = {chance:.2g})."
         )
     if len(modes) == 1:
-        return said
+        return text
     if (largest == largest[0]).all():
-        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
+        return f"{text} It is largest for {names[largest[0]]} in all {len(modes)} modes."
     k = int(np.flatnonzero(largest != largest[0])[0])
     return (
-        f"{said} The class with the largest depends on the mode: {names[largest[k]]} "
+        f"{text} The class with the largest depends on the mode: {names[largest[k]]} "
         f"({percent(float(table[largest[k], k]))}) in {modes[k]}."
     )
 

@@ -22,7 +22,7 @@ MARGIN = 0.02
 DRAWS = 500
 # Of all intervals together.
 LEVEL = 0.95
-# What is said of a task: the choice decides, does not decide, or the observations are too few.
+# Verdicts on a task: the choice matters, does not, or the observations are too few.
 MATTERS, SAME, OPEN = "matters", "does not matter", "open"
 
 

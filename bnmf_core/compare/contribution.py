@@ -149,7 +149,7 @@ def displace_contributions(
     ----------
     A : (D, R), W : (R, N) an optimum, see :func:`bnmf_core.compare.displacement.polished`.
     components : (K,) their numbers, from 0. allowed : measure of fit, above that of (A, W).
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between rounds.
 
     Raises
     ------

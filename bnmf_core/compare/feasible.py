@@ -36,7 +36,7 @@ BESIDE = 5.0
 # Points along each side of the grid that a region is drawn and measured on; how often a small
 # region gets one of its own, and what part of the grid's step connects two places.
 GRID, ZOOMS, LINKED = 121, 3, 1.05
-# Sides of the data along which regions without area are looked for.
+# Number of sides of the data searched for regions without area.
 MOST_SIDES = 40
 
 
@@ -321,10 +321,10 @@ def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -
         return tried[np.nan_to_num(slack, nan=-1.0, neginf=-1.0) >= -ROUNDING], step
 
     corners = feasible.room()
-    kept, step = possible(corners.min(axis=0), corners.max(axis=0))
+    places, step = possible(corners.min(axis=0), corners.max(axis=0))
     pieces = {}
     for r in np.setdiff1d(np.arange(3), list(locked)).tolist():
-        piece, fine = _piece(kept, step, own[r]), step
+        piece, fine = _piece(places, step, own[r]), step
         for _ in range(ZOOMS if len(piece) else 0):
             low, high = piece.min(axis=0) - fine, piece.max(axis=0) + fine
             if 2 * (high - low).max() > GRID * fine or np.ptp(piece, axis=0).max() < FLAT:

@@ -18,9 +18,9 @@ DIRECTIONS, EDGE, STARTS = 36, 0.02, 4
 # Part of a component's largest entry up to which an entry counts as 0, and how far sums of weights
 # may be from 1.
 NEAR_ZERO, CLOSED = 0.01, 0.05
-# Groups that are looked at alone.
+# Number of groups that are examined alone.
 MOST_GROUPS = 5
-# Places whose columns are looked at together.
+# Number of places whose columns are examined together.
 TOGETHER = 1024
 
 

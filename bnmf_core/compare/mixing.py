@@ -44,7 +44,7 @@ class Mixing:
         per quantity and the columns ``label``, ``unit``, ``iat`` (draws; mean over the chains),
         ``ess_bulk`` and ``ess_tail`` (draws), ``mcse`` (Monte Carlo standard error of the mean),
         ``r_hat``, and ``reason``, which says why numbers are missing, "" where none are.
-    modes : which chains sit in the same mode; None where that was not looked at.
+    modes : which chains sit in the same mode; None where that was not examined.
     chains, draws : C and K.
     """
 
@@ -109,9 +109,9 @@ def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[
     """
     trace = getattr(particles, "trace", None)
     if trace:
-        kept = ~np.asarray(trace["warm_up"], dtype=bool)
-        values = {key: np.asarray(trace[key])[kept] for key in QUANTITIES if key in trace}
-        return by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
+        rows = ~np.asarray(trace["warm_up"], dtype=bool)
+        values = {key: np.asarray(trace[key])[rows] for key in QUANTITIES if key in trace}
+        return by_chain(values, np.asarray(trace["chain"])[rows], np.asarray(trace["sweep"])[rows])
     values = {"log_joint": particles.log_joint}
     if dataset is not None and particles.spec.model in MODELS:
         model, settings = model_of(particles)

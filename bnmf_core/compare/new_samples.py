@@ -107,16 +107,16 @@ def apply_components(
     """
     new, shared = features_used(known, new, leave_out)
     A = np.asarray(A, dtype=np.float64)
-    kept = A[:, shared.first]
+    basis = A[:, shared.first]
     new, known = _of_features(new, shared.second), _of_features(known, shared.first)
-    W = weights_given(new, kept, loss)
-    usual = _left_out(known, kept, loss)
-    misfit = _misfits(new, kept, W, loss)
+    W = weights_given(new, basis, loss)
+    usual = _left_out(known, basis, loss)
+    misfit = _misfits(new, basis, W, loss)
     return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.said)
 
 
 def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Dataset, SharedFeatures]:
-    """New samples, interpolated where they have to be, and the features by which they are fitted.
+    """New samples, interpolated if necessary, and the features that fit them.
 
     Raises as :func:`apply_components` does.
     """
@@ -124,9 +124,9 @@ def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Datase
     shared = shared_features(known, new if between is None else between)
     if between is not None:
         _, _, lacking = shared.said.partition(".")
-        told = f"The new samples are interpolated to {between.D:,} of {known.D:,} analysed places"
-        said = f"{told}, from {new.D:,} of their own.{lacking}"
-        new, shared = between, dataclasses.replace(shared, said=said)
+        places = f"to {between.D:,} of {known.D:,} analysed places, from {new.D:,} of their own"
+        sentence = f"The new samples are interpolated {places}.{lacking}"
+        new, shared = between, dataclasses.replace(shared, said=sentence)
     if shared.only_first and not leave_out:
         raise DataError(
             f"{shared.said} Bring samples with all features, or allow that these are left out of "
@@ -226,14 +226,14 @@ def describe_fit(found: NewSamples, mode: int, called: str, observations: Sequen
     if not unlike.size:
         return f"No new sample fits {WORSE} ones in {called}."
     worst = unlike[np.argsort(-found.misfit[mode, unlike], kind="stable")]
-    said = (
+    sentence = (
         f"{unlike.size:,} of {count:,} new samples fit {WORSE} "
         f"ones in {called} ({named([observations[n] for n in worst.tolist()])}), where "
         f"{(1 - USUAL) * count:.3g} are expected."
     )
     if stats.binom.sf(unlike.size - 1, count, 1 - USUAL) < LEVEL:
-        return f"{said} Samples as these are not made of these components alone."
-    return f"{said} So many may be chance."
+        return f"{sentence} Samples as these are not made of these components alone."
+    return f"{sentence} So many may be chance."
 
 
 def describe_largest(found: NewSamples, modes: Sequence[str], observations: Sequence[str]) -> str:

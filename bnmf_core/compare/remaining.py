@@ -46,7 +46,7 @@ class Locked:
 
 
 def check_held(held: np.ndarray) -> None:
-    """Check that components held (R,) bool leave one to be looked for.
+    """Check that the held components (R,) bool leave at least one free.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def solve_locked(
     A : (D, R), W : (R, N) the factorization whose components are held. held : (R,) bool.
     numbers : of the starts. Number 0 is the factorization itself; any other has the held columns
         of A beside random ones, and a random W, the same for the same number and ``seed``.
-    cancel : asked between rounds. loss : what is made small.
+    cancel : checked between rounds. loss : minimized.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def solve_locked(
     Raises
     ------
     SettingsError
-        When nothing is left to be looked for. Cancelled: when ``cancel()`` returned True.
+        When all components are held. Cancelled: when ``cancel()`` returned True.
     """
     check_held(held)
     held = np.asarray(held, dtype=bool)
@@ -169,25 +169,25 @@ class Remaining:
             if self.answers == 1
             else (f"{self.answers} different answers remain")
         )
-        said = [
+        sentences = [
             f"{which}, {remain} for {others}, of {self.within.size} factorizations within the "
             f"allowed error; the error can be as low as {self.best:.4g}."
         ]
         hardly = self.angle <= HARDLY
         if hardly.all():
-            said.append(f"None of them turns by more than {self.angle.max():.2g}°.")
+            sentences.append(f"None of them turns by more than {self.angle.max():.2g}°.")
         else:
             most = int(self.angle.argmax())
             if hardly.any():
                 least = self.free[hardly] + 1
-                said.append(
+                sentences.append(
                     f"Component{'s' * (least.size > 1)} {listed(map(str, least))} hardly "
                     f"move{'s' * (least.size == 1)} (at most {self.angle[hardly].max():.2g}°)."
                 )
-            said.append(
+            sentences.append(
                 f"Component {self.free[most] + 1} can turn by up to {self.angle[most]:.2g}°."
             )
-        return said
+        return sentences
 
 
 def remaining(

@@ -83,7 +83,8 @@ def hidden_predictions(
 
     Parameters
     ----------
-    A : (K, D, R), W : (K, R, N). on_progress : told the part that is done. cancel : asked between.
+    A : (K, D, R), W : (K, R, N). on_progress : called with the fraction done.
+    cancel : checked for each fold.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def hidden_predictions(
     for fold in range(FOLDS):
         raise_if_cancelled(cancel, "predicting hidden entries")
         hidden = seen & (part == fold)
-        rest, told = (
+        rest, held_out = (
             Problem.without_model(
                 Dataset.from_array(np.where(mask, X, 0.0), mask=mask), A.shape[2], loss=loss
             )
@@ -112,7 +113,7 @@ def hidden_predictions(
             solved = solve_with(usual_solver(rest), rest, A.copy(), W.copy(), SETTLED)
         best = loss.values(rest, *solved).min()
         nats = MaximumLikelihood(rest).nats(np.array([best]))
-        found.append(-nats * loss.by_observation(told, *solved))
+        found.append(-nats * loss.by_observation(held_out, *solved))
         if on_progress is not None:
             on_progress((fold + 1) / FOLDS)
     return np.concatenate(found, axis=1)

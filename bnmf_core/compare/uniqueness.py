@@ -100,19 +100,19 @@ def describe_uniqueness(found: Uniqueness, called: Sequence[str]) -> str:
     'Every factorization with the same AW has component 1 as it is. Component 2 can be mixed \
 with component 1 without any change of AW, and turns by up to 9°.'
     """
-    said, unique = [], np.flatnonzero(found.columns)
+    sentences, unique = [], np.flatnonzero(found.columns)
     if unique.size:
         which = f"component{'s' * (unique.size > 1)} {listed([called[r] for r in unique.tolist()])}"
-        said.append(f"Every factorization with the same AW has {which} as it is.")
+        sentences.append(f"Every factorization with the same AW has {which} as it is.")
     turned, other = found.turns.max(axis=0), found.turns.argmax(axis=0)
     mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
     for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():
-        said.append(
+        sentences.append(
             f"Component {called[j]} can be mixed with component {called[int(other[j])]} without "
             f"any change of AW, and turns by up to {turned[j]:.0f}°."
         )
     if mixed.size > MOST_SAID:
-        said.append(f"So can {mixed.size - MOST_SAID} more.")
+        sentences.append(f"So can {mixed.size - MOST_SAID} more.")
     open_ = np.flatnonzero(~found.columns & (turned < HARDLY))
     if open_.size:
         which = listed([called[r] for r in open_.tolist()])
@@ -122,11 +122,11 @@ with component 1 without any change of AW, and turns by up to 9°.'
         together = "several together may turn it more"
         if len(called) == 3:
             together = "the regions show how far both others together turn it"
-        said.append(
+        sentences.append(
             f"Component{is_[0]} {which} {is_[1]} not proved unique: mixing {one} with one other "
             f"component alone turns it by less than {HARDLY:g}°; {together}."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:

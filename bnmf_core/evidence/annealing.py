@@ -64,7 +64,7 @@ def anneal(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     RunError
         When the posterior is not reached in ``MOST_STEPS`` steps.
     """

@@ -26,7 +26,7 @@ class CountsPosterior:
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         problem = self.problem
         start_A, start_W = problem.model.scale(A[None], W[None])

@@ -102,7 +102,7 @@ def mode_evidence(
     DataError
         When the factorizations cannot be of these data.
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
 
     Examples
     --------

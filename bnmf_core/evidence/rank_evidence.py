@@ -1,6 +1,6 @@
 """One rank: its log evidence from the modes that restarts find, and what else is known of it.
 
-Components that X does not need are no better told apart by their prior than by X: chains exchange
+Components that X does not need are identified neither by their prior nor by X: chains exchange
 them freely, so that hardly a draw has its components in the order of the start, and nothing is left
 of its own part of the posterior. Then the populations of one start say it together: they reach g of
 the R! relabellings, and two draws of different populations have the same order with probability
@@ -65,7 +65,7 @@ UNKNOWN = RankEvidence(np.nan, np.nan, 0, False)
 
 
 def why_no_evidence(problem: Problem) -> str:
-    """Why no evidence of a rank can be told, in a sentence; "" where it can."""
+    """Why the evidence of a rank cannot be computed, in a sentence; "" where it can."""
     model, settings = problem.model, problem.model_settings
     return model.unnormalised(problem.dataset, settings) or why_not(model, settings)
 

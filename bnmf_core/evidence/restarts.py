@@ -42,19 +42,19 @@ class Restarts:
 
     @classmethod
     def of(cls, problem: Problem, blocks: Sequence["Solved"]) -> "Restarts":
-        """Those of all blocks that have converged."""
+        """The converged factorizations of all blocks."""
         A, W, converged = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        kept = converged if converged.any() else np.ones_like(converged)
-        f = problem.loss.values(problem, A[kept], W[kept])
-        return cls(A[kept], W[kept], f, int(converged.sum()), converged.size)
+        selected = converged if converged.any() else np.ones_like(converged)
+        f = problem.loss.values(problem, A[selected], W[selected])
+        return cls(A[selected], W[selected], f, int(converged.sum()), converged.size)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as named arrays, to be kept."""
+        """All fields as named arrays, for storage."""
         return {name: np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
     def read(cls, arrays: Mapping[str, np.ndarray]) -> "Restarts":
-        """What :meth:`arrays` named."""
+        """The inverse of :meth:`arrays`."""
         A, W, f = (arrays[name] for name in ("A", "W", "f"))
         return cls(A, W, f, int(arrays["converged"]), int(arrays["made"]))
 
@@ -97,7 +97,7 @@ def solve_block(problem: Problem, shard: Shard, stopped: Stopped = never) -> Sol
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     explorer, settings = random_restarts.ALGORITHM, random_restarts.Settings()
     rng, made = shard.generator(), []

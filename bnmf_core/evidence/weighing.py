@@ -28,11 +28,11 @@ csgraph = lazy("scipy.sparse.csgraph")
 
 # Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
 NEGLIGIBLE = 1.0
-# Part of a mode's draws that keep the order of components where these are told apart.
+# Part of a mode's draws with the same order of components where these are distinguishable.
 MOSTLY = 0.5
 # Two starts are one mode where at least this share of each one's population ends in the other.
 EXCHANGED = 0.1
-# The distance in which the solver's optima are told apart.
+# The distance between optima.
 METRIC = "max_angle"
 
 
@@ -336,14 +336,14 @@ def own_part(weights: np.ndarray, near: np.ndarray, orders: np.ndarray) -> float
     weights : (m,), summing to 1. near : (m,) bool, draws of this mode in any order.
     orders : (m, R) the matching of each with the start; 0, 1, … where it keeps the order.
     """
-    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)
+    ordered = near & (orders == np.arange(orders.shape[1])).all(axis=1)
     share = float(weights[near].sum())
-    if weights[kept].sum() >= MOSTLY * share:
-        return float(weights[kept].sum())
+    if weights[ordered].sum() >= MOSTLY * share:
+        return float(weights[ordered].sum())
     w, o = weights[near], orders[near]
     pairs = np.outer(w, w) * ~np.eye(w.size, dtype=bool)
     alike = (o[:, None] == o).all(axis=2)
-    # Where no two are alike, one pair in all is the most that can be said.
+    # Where no two are alike, one pair in all is the upper bound.
     least = 1.0 / max(w.size, 1) ** 2
     return share * float(max((pairs * alike).sum() / max(pairs.sum(), least), least))
 

@@ -128,12 +128,12 @@ def sample_biplot(
     named = named[np.isfinite(found.samples[named, 0])]
     # Corners come first, then features, then samples: what comes first has the better place.
     places = np.vstack([found.corners, found.features[shown], found.samples[named]])
-    told = [f"<b>{safe(name, 24)}</b>" for name in names]
-    told += [f"<i>{safe(features[d], 14)}</i>" for d in shown]
-    told += [safe(observations[n], 14) for n in named]
+    labels = [f"<b>{safe(name, 24)}</b>" for name in names]
+    labels += [f"<i>{safe(features[d], 14)}</i>" for d in shown]
+    labels += [safe(observations[n], 14) for n in named]
     scale = float(max(np.ptp(places[:, 0]) / ACROSS, np.ptp(places[:, 1]) / UP, 1e-9))
     radii = np.repeat([4.0, 5.0], [R, len(places) - R])
-    notes = placed_labels(places / scale, radii, dict(enumerate(told)), scale)
+    notes = placed_labels(places / scale, radii, dict(enumerate(labels)), scale)
     for note in notes[R:]:
         note["font"] = {"size": 11}
     figure.update_xaxes(visible=False)

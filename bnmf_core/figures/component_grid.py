@@ -205,23 +205,23 @@ def _words(
     lines: dict[tuple[int, int], list[str]] = {}
     columns = (found[key] for key in ("factorization", "component", "word", "changed"))
     for k, r, word, changed in zip(*columns, strict=True):
-        told = safe(word, longest)
-        told = f"<b>{told}</b>" if changed and angles[k, r] <= NO_COUNTERPART else told
-        lines.setdefault((int(k), int(r)), []).append(told)
-    return [_note("<br>".join(told), r + 0.5, k + 0.4, "center") for (k, r), told in lines.items()]
+        text = safe(word, longest)
+        text = f"<b>{text}</b>" if changed and angles[k, r] <= NO_COUNTERPART else text
+        lines.setdefault((int(k), int(r)), []).append(text)
+    return [_note("<br>".join(some), r + 0.5, k + 0.4, "center") for (k, r), some in lines.items()]
 
 
 def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) -> None:
-    """What a cell says where the pointer rests on it."""
+    """Hover text of the cells."""
     K, _, R = A.shape
-    told = [
+    texts = [
         f"component {r + 1}, {angles[k, r]:.1f}° from the first row's"
         + ("<br>" + one if one else "")
         for k in range(K)
         for r, one in enumerate(details(dataset, A[k]))
     ]
     x, y = np.tile(np.arange(R) + 0.5, K), np.repeat(np.arange(K) + 0.42, R)
-    figure.add_told(x, y, told, 44, customdata=np.tile(np.arange(R), K))
+    figure.add_hover_areas(x, y, texts, 44, customdata=np.tile(np.arange(R), K))
 
 
 def _scale(

@@ -28,7 +28,7 @@ from bnmf_core.lazy import lazy
 
 Image = lazy("PIL.Image")
 
-# Features told on hover; the longest bar of blocks.
+# Number of features in hover texts; the longest bar of blocks.
 TOLD, BLOCKS = 8, 16
 # Pixels that the longer side of a picture has at least.
 PICTURE = 64
@@ -87,7 +87,7 @@ def _bar(dataset: Dataset, strong: np.ndarray, parts: np.ndarray) -> list[str]:
     largest = max(float(parts.max(initial=0.0)), 1e-300)
     return [
         f"{'█' * max(1, round(BLOCKS * part / largest))} {safe(dataset.features[d], 24)} {part:.1%}"
-        + (f" · {safe(told, 48)}" if (told := dataset.described(d)) else "")
+        + (f" · {safe(more, 48)}" if (more := dataset.described(d)) else "")
         for d, part in zip(strong, parts, strict=True)
     ]
 

@@ -77,8 +77,8 @@ def basis_images(
     if difference:
         shown = minus_first(shown)
         largest = float(np.abs(shown).max()) or 1.0
-    # Greys that are told to two digits are sent with seven; numbers of components in a byte each,
-    # where those in the gaps are never told.
+    # Greys shown to two digits are sent with seven; numbers of components take a byte each, where
+    # those in the gaps are never shown.
     pixels = (K * (height + GAP) - GAP, R * (width + GAP) - GAP)
     montage = np.full(pixels, np.nan, dtype=np.float32)
     hover = np.zeros((*montage.shape, 2), dtype=np.uint8 if max(K, R) < 256 else np.uint16)

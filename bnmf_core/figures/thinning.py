@@ -64,10 +64,10 @@ class Thinned:
             int(names[rows[0]]) if rows.size == 1 else names[rows].tolist()
             for rows in self.covered(points)
         ]
-        return [list(told) for told in zip(listed, *(f.tolist() for f in further), strict=True)]
+        return [list(values) for values in zip(listed, *(f.tolist() for f in further), strict=True)]
 
 
-def named_by(told: Any) -> list[int]:
+def named_by(customdata: Any) -> list[int]:
     """The names that begin the customdata of one point; a browser may number what it lists.
 
     >>> named_by(7), named_by([7, 0.2]), named_by([[7, 8], 0.2]), named_by({"0": 7, "1": 2})
@@ -75,7 +75,7 @@ def named_by(told: Any) -> list[int]:
     >>> named_by([{"0": 7, "1": 8}, 2])
     [7, 8]
     """
-    first = _listed(told)[0]
+    first = _listed(customdata)[0]
     return [int(name) for name in _listed(first)]
 
 

@@ -62,7 +62,7 @@ class Tasks:
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         made: list[Made] = []
         asked = () if self._own is None else (self._stopped,)
@@ -80,7 +80,7 @@ class Tasks:
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         assert self._executor is not None
         waiting = deque(self._executor.submit(function, *each) for each in arguments)

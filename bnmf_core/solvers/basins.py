@@ -38,7 +38,7 @@ def optima_from(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     ends, solver = [], usual_solver(problem)
     with one_blas_thread():

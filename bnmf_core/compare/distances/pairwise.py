@@ -28,7 +28,7 @@ from bnmf_core.numerics.threads import one_blas_thread
 # within about a second.
 COSTS_PER_TILE = 200_000
 OPERATIONS_PER_TILE = 1_000_000_000
-# Bytes of prepared rows that are kept for the tiles to come.
+# Bytes of prepared rows that are cached for later tiles.
 PREPARED = 64_000_000
 
 
@@ -93,7 +93,7 @@ def pairwise(
     Parameters
     ----------
     A : (M, D, R) and W : (M, R, N), float32 or float64, possibly read-only memory maps.
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between tiles.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between tiles.
 
     Returns
     -------
@@ -214,7 +214,7 @@ class _Side:
 
     @cached_property
     def prepared(self) -> Callable[[int], _Prepared]:
-        """What is compared, of the tile that starts there; the latest are kept for others."""
+        """Prepared rows of the tile that starts there; the latest are cached."""
         stops = {tile.start: tile.stop for tile in self.tiles}
         size = max((stop - start for start, stop in stops.items()), default=1)
         row = 8 * size * self.A.shape[2] * max(self.A.shape[1], self.W.shape[2])

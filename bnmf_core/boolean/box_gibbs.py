@@ -35,7 +35,7 @@ from bnmf_core.solvers.solution import alike_columns, gram
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, where they start, what is kept."""
+    """Number of chains, starts, and thinning."""
 
     chains: int = chains_setting(4)
     warm_up: int = warm_up_setting(120)
@@ -47,7 +47,7 @@ class Settings:
 class State:
     """Where c chains are: A (c, R, D), W (c, R, N), variance (c,) of the noise.
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     sweeps, total : done and to do.
     """
 
@@ -79,7 +79,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept."""
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     A, W, variance, sweeps = state.A, state.W, state.variance, state.sweeps
     products = SparseProducts.of(problem.dataset.X)
     for _ in range(fitting(state.draws.size * gibbs.work_per_sweep(problem))):
@@ -90,9 +90,9 @@ def step(
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw, sigma = after // settings.thinning, {"sigma": np.sqrt(variance)}
-            kept.append(recorded(state, draw, A, W, sigma))
+            batches.append(recorded(state, draw, A, W, sigma))
     state = replace(state, A=A, W=W, variance=variance, sweeps=sweeps)
-    return state, joined(problem, kept)
+    return state, joined(problem, batches)
 
 
 def sweep(

@@ -211,7 +211,7 @@ def to_turn(now: Pair, one: Pair, two: Pair) -> np.ndarray:
 
 
 def fraction(state: State, settings: Settings) -> float:
-    """Part of the block's work that is done, as far as it can be told."""
+    """Estimated fraction of the block's work that is done."""
     way = state.iterations / (state.iterations + TYPICAL_SWEEPS)
     return float(np.where(state.active, way, 1.0).mean())
 

@@ -91,10 +91,10 @@ class Batch:
     ``log_weights`` (m,): the log weight of each state, up to a constant that all shards of the run
     share; None: all states of the run count the same. States with weights are a population, no
     chain: nothing is recorded of them along a chain.
-    ``log_evidence``: the shard's own estimate of the log evidence, told once; None: it makes none.
-    ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made, kept
-    or not, told once with its last states; their size does not depend on how much that was.
-    ``note``: a sentence that is told with the run's result, once however many shards say it.
+    ``log_evidence``: the shard's own estimate of the log evidence, reported once; None without one.
+    ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made,
+    recorded or not, reported once with its last states; their size does not grow.
+    ``note``: a sentence for the run's result, shown once even if several shards report it.
     ``scores``: what is known of the states already; None: it is computed from A, W and X.
     """
 
@@ -173,14 +173,14 @@ class Algorithm(Generic[SettingsT, StateT]):
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
     needs : what it asks of a model.
     color : its colour in every chart. summary : one sentence for the form.
-    symbol : its marker in every chart, by which it is told from algorithms of a similar colour; one
+    symbol : its marker in every chart, which distinguishes it from those of similar colours; one
         of :data:`bnmf_core.figures.style.DASHES`, which has the dashes of its lines.
     reference : where it was published. works : ``(problem, settings) → str``, the works that a run
         uses where that depends on the problem, such as those of its solver; None: ``reference``.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
     check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
-        asked before the run is queued, of a problem whose open model settings are still open.
-        None: nothing to ask.
+        called before the run is queued, for a problem with unresolved model settings.
+        None: no check.
     on_blocks : the same algorithm over data larger than memory, see :mod:`bnmf_core.blocks`; None
         where all of X has to be in memory.
     """

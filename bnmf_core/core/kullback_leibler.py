@@ -1,7 +1,7 @@
 """The generalised Kullback–Leibler divergence of X from AW: minus the Poisson log likelihood.
 
 D(X ‖ Y) = Σ x log(x/y) − x + y (Lee & Seung 2001). An entry of 0 adds y, so that of a sparse X only
-the stored entries are looked at, and the sum of all of AW is ΣA·ΣW.
+the stored entries are read, and the sum of all of AW is ΣA·ΣW.
 """
 
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ NO_LIMIT = 2**40
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What runs, what is kept, and what is read.
+    """Limits on runs, storage, and reading.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ def read_limits(path: str | Path | None = None) -> Limits:
     if not path:
         return Limits()
     try:
-        told = tomllib.loads(Path(path).read_text())
+        values = tomllib.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
         raise SettingsError(f"The limits in {str(path)!r} cannot be read: {error}.") from error
     known = [field.name for field in dataclasses.fields(Limits)]
-    if unknown := sorted(told.keys() - set(known)):
+    if unknown := sorted(values.keys() - set(known)):
         raise SettingsError(
             f"{str(path)!r} sets {unknown[0]!r}, which is no limit; those are {', '.join(known)}."
         )
-    return Limits(**told)
+    return Limits(**values)

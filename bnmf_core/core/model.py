@@ -1,4 +1,4 @@
-"""What a probability model is, what it can do, and what is asked of it."""
+"""Probability models, their capabilities, and the capabilities that algorithms need."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ Derivatives = Callable[
 ]
 
 
-def fine(*asked: object) -> str:
-    """Nothing speaks against it, whatever the data and the settings."""
+def fine(*arguments: object) -> str:
+    """No objection, whatever the data and the settings."""
     return ""
 
 

@@ -28,11 +28,11 @@ class AllObservations(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells these data from others."""
+        """Hash of the data."""
 
     @property
     def path(self) -> str:
-        """Where they lie; "" where in no file."""
+        """Path of the data; "" without a file."""
 
     @property
     def observations(self) -> str:
@@ -40,10 +40,10 @@ class AllObservations(Protocol):
 
     @property
     def seed(self) -> int:
-        """By which the sample was drawn."""
+        """Random seed of the sample."""
 
     @property
-    def can_be_kept(self) -> bool:
+    def is_storable(self) -> bool:
         """Whether it can be opened again, or is known to be elsewhere."""
 
     @property

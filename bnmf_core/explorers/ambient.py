@@ -86,7 +86,7 @@ def nearest_distributions(rows: np.ndarray) -> np.ndarray:
     descending = -np.sort(-rows, axis=-1)
     excess = np.cumsum(descending, axis=-1) - 1.0
     counts = np.arange(1, rows.shape[-1] + 1)
-    kept = (descending - excess / counts > 0).sum(axis=-1, keepdims=True)
-    shift = np.take_along_axis(excess, kept - 1, axis=-1) / kept
+    support = (descending - excess / counts > 0).sum(axis=-1, keepdims=True)
+    shift = np.take_along_axis(excess, support - 1, axis=-1) / support
     nearest: np.ndarray = np.maximum(rows - shift, 0.0)
     return nearest

@@ -65,7 +65,7 @@ def block_setting(default: int, words: str = "How many are solved together") -> 
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """What every explorer that solves from a start can be told."""
+    """Settings of every explorer that solves from a start."""
 
     objective: str = setting(
         LIKELIHOOD,

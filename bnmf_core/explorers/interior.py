@@ -2,7 +2,7 @@
 
 A position q is (m, R, D + N): for each of m particles and R components, the coordinates of a column
 of A followed by those of a row of W: logarithms, and logits where entries lie between 0 and 1.
-Where the model wants the columns of A on the simplex, the part of A is kept with Σ exp(q) = 1, and
+Where the model wants the columns of A on the simplex, the part of A has Σ exp(q) = 1, and
 what counts of it are its isometric log-ratios; distances and inner products in them are those of
 the centred logarithms. These are the coordinates of the discrepancy's form "interior", see
 :mod:`bnmf_core.core.interior`. ``samplers/coordinates.py`` keeps W of the simplex models ≥ 0

@@ -35,7 +35,7 @@ TINY = 1e-150
 
 @dataclass(frozen=True)
 class PerturbSettings:
-    """What both explorers can be told."""
+    """Settings of both explorers."""
 
     max_iterations: int = setting(
         100,

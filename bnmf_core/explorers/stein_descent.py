@@ -35,7 +35,7 @@ Direction = Callable[[Problem, Interior, np.ndarray, np.ndarray, float], np.ndar
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """What every such explorer can be told."""
+    """Settings of every such explorer."""
 
     iterations: int = setting(
         300,
@@ -177,7 +177,7 @@ def explorer(
 
     ``follow_lengths``: whether open length scales are taken anew at each iteration, or from the
     starts. ``passes``: how many times the work of one Stein variational gradient an iteration
-    takes. ``beside``: what is asked of a model beside slopes and a density that is nowhere zero, as
+    takes. ``beside``: what it needs of a model besides slopes and a density nowhere zero, as
     elsewhere no slope leads back. ``described`` holds key, label, color, summary and reference.
     """
     label = described["label"]

@@ -43,7 +43,7 @@ def reference_factors(
     """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N).
 
     They end as usual for their loss, or as ``stopping`` says.
-    The last one asked for is remembered: several runs of the same data begin side by side.
+    The last result is cached: several runs of the same data begin together.
     """
     if stopping is None:
         stopping = Stopping() if loss is SQUARED_ERROR else AS_PUBLISHED

@@ -18,7 +18,7 @@ class Side(NamedTuple):
     Attributes
     ----------
     starts, places, values : stored entries of all lines, as in a scipy sparse array; empty where
-        all entries are kept. table : (lines, entries of each), −1 where not seen; else (0, 0).
+        all entries are stored. table : (lines, entries of each), −1 where not seen; else (0, 0).
     across : (entries, lines), the same. gaps : whether some were not seen.
     """
 

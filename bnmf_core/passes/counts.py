@@ -33,7 +33,7 @@ RIDGE = 1e-8
 def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[Sums, float]:
     """Of block i at the bases A (m, R, D), and the seconds that it took.
 
-    ``judged`` (m,) : whether the log joint is asked for.
+    ``judged`` (m,) : whether to compute the log joint.
     """
     began = time.thread_time()
     with one_blas_thread():

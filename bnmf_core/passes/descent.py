@@ -50,9 +50,9 @@ CAUTION = 3.0
 # Passes over which counts may hardly fall before they are called converged.
 FALLS = 5
 # Of the squared error they count so many times where a Newton step of the sample leads nowhere,
-# and after one that does not agree the next is asked for after so many times the passes.
+# and after one that does not agree the next is computed after so many times the passes.
 UNSURE, ASK_AGAIN = 1e3, 1.25
-# A KKT residual of rounding: there no Newton step is asked, whose Hessian, of a sample that is
+# A KKT residual of rounding: there no Newton step is made, whose Hessian, of a sample that is
 # small beside the features, may lead nowhere.
 AT_REST = 1e-12
 # A rise of the loss by this part of it, or of ‖X‖², is rounding.
@@ -90,7 +90,7 @@ class State:
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
     falls : (2 FALLS, m) by how much the loss has changed in the last passes.
-    ask : (m,) passes from which on the sample is asked for a Newton step.
+    ask : (m,) pass from which on a Newton step of the sample is made.
     worth : (2, m) by how much the last extrapolation lowered it, and the last Newton step.
     radius : (m,) of the region in which Newton steps are trusted. tried, hoped : (m,) length of the
         Newton step that led here, 0 for none, and the fall of the loss that it promised.
@@ -164,13 +164,13 @@ def begin(
     passes.called("Starts on the sample")
     tasks = ((*item, solver, stopping) for item in items)
     A = _unit(np.concatenate(list(passes.in_order(_solved, problem, tasks, len(items), "group"))))
-    kept = int(np.clip(MEMORY_BYTES // (16 * A.size), 2, MEMORY))
+    memory = int(np.clip(MEMORY_BYTES // (16 * A.size), 2, MEMORY))
     open_ = np.full(m, np.nan)
     return State(
         A=A,
         plain=A.copy(),
-        before=np.zeros((kept, *A.shape)),
-        after=np.zeros((kept, *A.shape)),
+        before=np.zeros((memory, *A.shape)),
+        after=np.zeros((memory, *A.shape)),
         remembered=np.zeros(m, dtype=np.int64),
         loss=np.full(m, np.inf),
         stage=np.zeros(m, dtype=np.int64),
@@ -261,12 +261,12 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
         fell = after.loss[p] - loss
         after.worth[kind, p] = after.worth[:, p].min() if raised else fell
     if after.tried[p]:
-        kept = (after.loss[p] - loss) / after.hoped[p]
-        if kept < POOR:
+        ratio = (after.loss[p] - loss) / after.hoped[p]
+        if ratio < POOR:
             # Where the parabola through both losses is lowest that begins as was promised.
-            part = np.clip(1.0 / (2.0 - kept), LEAST, SHRINKAGE)
+            part = np.clip(1.0 / (2.0 - ratio), LEAST, SHRINKAGE)
             after.radius[p] = part * after.tried[p]
-        elif kept > GOOD:
+        elif ratio > GOOD:
             after.radius[p] = max(after.radius[p], GROWTH * after.tried[p])
         after.tried[p] = 0.0
     if raised:
@@ -304,11 +304,13 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
 
 
 def _certify(
-    problem: Problem, after: State, asked: list[tuple[int, Sums]], stopping: Stopping
+    problem: Problem, after: State, chosen: list[tuple[int, Sums]], stopping: Stopping
 ) -> None:
     """Ask Newton steps how far particles still have to go; settle them, or take the steps."""
     passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
-    arrived = [(p, found) for p, found in asked if _faces_agree(problem, after, p, found, stopping)]
+    arrived = [
+        (p, found) for p, found in chosen if _faces_agree(problem, after, p, found, stopping)
+    ]
     passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
     bases = {p: after.before[-1, p].copy() for p, _ in arrived}
     tasks = ((bases[p], found.sampled[0], 2.0 * found.slope[0], part) for p, found in arrived)
@@ -415,7 +417,7 @@ def _left(
     curvature, slope = found.curvature[0], found.slope[0]
     bend = np.diag(curvature)[:, None] if curvature.ndim == 2 else np.einsum("drr->rd", curvature)
     distance = np.minimum(A, np.divide(slope, bend, out=np.zeros_like(A), where=bend > 0))
-    root = np.sqrt(found.squares[0])[None, :, None]  # as long as the weights, of which it is told
+    root = np.sqrt(found.squares[0])[None, :, None]  # as long as the weights
     kkt = float(kkt_distance(A[None], root, distance[None], np.zeros_like(root))[0])
     movement = min(CAUTION * float(turned(A[None], following[None])[0]), FURTHEST)
     ahead = max(-0.5 * float(np.sum(slope * (new - A))) for new in (following, plain))

@@ -48,8 +48,8 @@ class Bases:
     def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         """(1, D·R)."""
         V = d.reshape(self.A.shape)
-        kept = (self.shared @ (self.A.T @ V).ravel()).reshape(self.curvature.shape)
-        return (2.0 * (V @ self.curvature - self.A @ kept)).reshape(1, -1)
+        removed = (self.shared @ (self.A.T @ V).ravel()).reshape(self.curvature.shape)
+        return (2.0 * (V @ self.curvature - self.A @ removed)).reshape(1, -1)
 
     def off_scales(
         self, x: np.ndarray, free: np.ndarray, r: np.ndarray, c: np.ndarray

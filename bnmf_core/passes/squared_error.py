@@ -19,7 +19,7 @@ def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[S
     """Of block i at the bases A (m, R, D), and the seconds that it took.
 
     W = argmin over W ≥ 0 of ‖X − AᵀW‖² by the active-set method of Lawson and Hanson (1974).
-    ``judged`` (m,) : whether the log joint is asked for.
+    ``judged`` (m,) : whether to compute the log joint.
     """
     began = time.thread_time()
     with one_blas_thread():

@@ -24,11 +24,11 @@ class Sums:
     loss : (m,). slope : (m, R, D), its derivative by A; of the squared error half of it.
     curvature : second derivatives by A: (m, R, R), the same for every row, or (m, D, R, R).
     shared : (m, R², R²), what best weights take off them, see :func:`faces.on_faces`; empty
-        where it is not asked for.
+        where it is not requested.
     totals, squares : (m, R), Σ_n W_rn and Σ_n W_rn².
     sampled : (m, R, s), the weights of the sample's observations.
     log_joint : (m,), log p(X, A, W) with the prior of A counted in every block; NaN where it was
-        not asked for.
+        not requested.
     data : (4,), see :func:`of_data`.
     """
 
@@ -56,7 +56,7 @@ def of_weights(
 ) -> Sums:
     """The sums of block i, X (D, n), from its weights W (m, R, n) and the loss's derivatives.
 
-    ``judged`` : whether the log joint is asked for.
+    ``judged`` : whether to compute the log joint.
     """
     log_joint, part = np.full(len(A), np.nan), block_problem(problem, i, X)
     if judged:

@@ -36,7 +36,7 @@ class Products:
 
     Attributes
     ----------
-    scores : (M, M) s_i·s_j over the whole of (A, W); None where no scores were asked for.
+    scores : (M, M) s_i·s_j over the whole of (A, W); None where no scores were requested.
     squared : (2, M, M) ‖x_i − x_j‖² of A and of W. across : (2, M, M) (s_j − s_i)·(x_i − x_j).
     dimensions : (2,) of the spaces that A and W move in.
     """

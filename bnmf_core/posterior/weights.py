@@ -11,7 +11,7 @@ cvxpy = lazy("cvxpy")
 
 # As fast and exact as there is; the cross-check; the paper's own.
 SOLVERS = ("HIGHS", "CLARABEL", "SCS")
-# HIGHS adds 1e-7 to the diagonal unless told otherwise, and the others stop early.
+# By default HIGHS adds 1e-7 to the diagonal, and the others stop early.
 OPTIONS = {
     "HIGHS": {
         "qp_regularization_value": 1e-12,

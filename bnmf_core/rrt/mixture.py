@@ -158,16 +158,16 @@ class Mixture:
 
     def without(self, m: int) -> "Mixture":
         """Without component m; the other weights grow to sum to 1."""
-        kept = np.arange(self.M) != m
-        weights = self.weights[kept]
+        others = np.arange(self.M) != m
+        weights = self.weights[others]
         return Mixture(
-            self.centers[kept],
-            self.variances[kept],
+            self.centers[others],
+            self.variances[others],
             weights / weights.sum(),
-            self.log_joint[kept],
-            self.trace[kept],
-            self.squared[np.ix_(kept, kept)],
-            self.numbers[kept],
+            self.log_joint[others],
+            self.trace[others],
+            self.squared[np.ix_(others, others)],
+            self.numbers[others],
         )
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -189,7 +189,7 @@ def log_kernel(squared: float | np.ndarray, variance: float | np.ndarray, d: int
 
 
 def component_of(problem: Problem, A: np.ndarray, W: np.ndarray, rescale: bool) -> Component:
-    """The factorization A (D, R), W (R, N) as a component, at its best scale if asked for."""
+    """The factorization A (D, R), W (R, N) as a component, at its best scale on request."""
     if rescale:
         A, W = (F[0] for F in best_scale(A[None], W[None]))
     log_joint = problem.model.log_joint(problem, A[None], W[None])[0]

@@ -170,15 +170,15 @@ def step(
         state = replace(state, A=A, W=W, log_variances=log_variances, bound=value, iterations=done)
     if done < settings.iterations:
         return state, nothing
-    told = {
+    diagnostics = {
         "variance": np.exp(state.log_variances),
         "bound": np.full(state.log_variances.size, state.bound),
     }
-    return state, Batch(state.A, state.W, told, note=note)
+    return state, Batch(state.A, state.W, diagnostics, note=note)
 
 
 def _solved(problem: Problem, state: State, settings: Settings) -> State:
-    """Some more starts solved; after the last one, the most probable ones are kept."""
+    """Solve some more starts; after the last one, select the most probable."""
     A, W, unsolved = _some(problem, state, state.unsolved, Stopping(settings.solver_iterations))
     if not unsolved:
         density = problem.model.log_joint(problem, *best_scale(A, W))

@@ -192,7 +192,7 @@ class Proposal(NamedTuple):
 
 
 def check(problem: Problem, settings: Settings) -> None:
-    """What can be said before the run is queued: whether the start is known, and possible."""
+    """Checks before the run is queued: whether the start is known, and possible."""
     if settings.start != "known":
         return
     known = problem.dataset.known_factorizations(problem.rank)
@@ -322,7 +322,7 @@ def _planted(
             ended = _explained(poorest - float(quality.max()))
     angle = settings.angle if diverse else 0.0
     nodes = Nodes(Q, np.arange(len(A)), quality, np.full(len(A), diverse))
-    nodes = nodes.kept(quality >= threshold)
+    nodes = nodes.select(quality >= threshold)
     counters = replace(state.counters, made=len(A))
     state = State(state.way, None, Planted(nodes, threshold, angle, 0), mixture, variance, counters)
     found = [Proposal(a, w, -1, angle, 0) for a, w in zip(A, W, strict=True)]
@@ -353,13 +353,13 @@ def _batch(
         return Batch.empty(problem, ended)
     A, W = (np.stack([one.A for one in found]), np.stack([one.W for one in found]))
     A, W = _scaled(problem, settings, A, W)
-    told = {
+    diagnostics = {
         "parent": np.array([one.parent for one in found], dtype=np.int64),
         "kind": np.full(len(A), kind, dtype=np.int64),
         "least_angle": np.array([one.least_angle for one in found]),
         "turn": np.array([one.turn for one in found], dtype=np.int64),
     }
-    return Batch(A, W, told, ended=ended)
+    return Batch(A, W, diagnostics, ended=ended)
 
 
 def _point_work(problem: Problem) -> float:

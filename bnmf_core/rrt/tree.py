@@ -27,7 +27,7 @@ SENTENCES = {
 }
 # What the diagnostic "kind" of a particle says.
 KINDS = ("start", "optimised start", "node")
-# Rows that are looked at first when entries are compared: where the last nodes failed.
+# Number of rows compared first: those where the last nodes failed.
 MOST_SUSPECTS = 4
 
 
@@ -60,8 +60,8 @@ class Nodes:
             np.append(self.base, base),
         )
 
-    def kept(self, chosen: np.ndarray) -> "Nodes":
-        """Only those chosen, by (K,) bool or by their places."""
+    def select(self, chosen: np.ndarray) -> "Nodes":
+        """Select nodes by (K,) bool or by their indices."""
         return Nodes(self.Q[chosen], self.number[chosen], self.quality[chosen], self.base[chosen])
 
 
@@ -92,8 +92,8 @@ class Tree:
             self.directions = np.concatenate([self.directions, oblique.unit_columns(A)[None]])
 
     def keep(self, chosen: np.ndarray) -> None:
-        """Only the nodes chosen, by (K,) bool or by their places."""
-        self.nodes = self.nodes.kept(chosen)
+        """Remove all other nodes; ``chosen`` : (K,) bool or indices."""
+        self.nodes = self.nodes.select(chosen)
         if self.directions is not None:
             self.directions = self.directions[chosen]
 
@@ -156,10 +156,10 @@ class Tree:
 def explanation(rejected: np.ndarray, attempts: int) -> str:
     """Why a tree does not grow: which criterion rejected how many, and what to change."""
     shares = sorted(zip(rejected, REJECTIONS, strict=True), reverse=True)
-    told = [f"{int(count):,} {SENTENCES[reason]}" for count, reason in shares if count]
+    parts = [f"{int(count):,} {SENTENCES[reason]}" for count, reason in shares if count]
     return (
         f"The tree found no new node in {attempts:,} attempts. Of all attempts that failed, "
-        f"{'; '.join(told)}."
+        f"{'; '.join(parts)}."
     )
 
 
@@ -193,7 +193,7 @@ class Planted:
 
 @dataclass(frozen=True, eq=False)
 class Counters:
-    """Proposals asked for and made, attempts in a row without a node, failed ones by reason."""
+    """Proposals requested and made, attempts in a row without a node, failed ones by reason."""
 
     size: int
     made: int

@@ -91,13 +91,13 @@ class WarmUp:
         sizes = [_effective(later[:, :, q].T) for q in range(later.shape[2])]
         least = min(sizes)
         autocorrelation = self.spacing * len(later) / least
-        kept = replace(
+        thinned = replace(
             self,
             record=self.record[1::2].copy(),
             spacing=2 * self.spacing,
             autocorrelation=autocorrelation,
         )
-        return kept, least >= NEEDED
+        return thinned, least >= NEEDED
 
 
 def thinning_of(warm_up: WarmUp, least: int, draws: int, longest: int) -> int:

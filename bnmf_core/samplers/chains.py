@@ -1,4 +1,4 @@
-"""Chains that walk side by side: how a run's chains and draws are shared out, and what is kept.
+"""Parallel chains: how a run's chains and draws are divided into shards, and thinning.
 
 The chains of one shard share every product with X. There are two shards at least, to keep two
 cores busy, and more where the chains are many, so that a cluster can share them.
@@ -57,7 +57,7 @@ def shard_sizes(settings: Any, particles: int) -> list[int]:
 
 
 def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
-    """The number of the shard's first chain, and the particles asked of each of its chains."""
+    """Number of the shard's first chain, and of the particles of each of its chains."""
     groups = _groups(settings.chains)
     if shard.size < groups[shard.index]:  # fewer particles than chains: each chain makes one
         return shard.start, np.ones(shard.size, dtype=int)
@@ -91,8 +91,8 @@ def recorded(
 
     Parameters
     ----------
-    state : with ``draws`` (c,), particles asked of each chain, and ``first``, the number of the
-        first chain in the run.
+    state : with ``draws`` (c,), the particles of each chain, and ``first``, the number of the first
+        chain in the run.
     A : (c, R, D), W : (c, R, N), and diagnostics (c,), of all chains.
     """
     chosen = np.flatnonzero(state.draws >= draw)

@@ -54,7 +54,7 @@ ENTRIES_TOGETHER = 2**16
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, where they start, what is kept."""
+    """Number of chains, starts, and thinning."""
 
     chains: int = chains_setting(1)
     warm_up: int = warm_up_setting(100)
@@ -67,7 +67,7 @@ class Settings:
 class State:
     """Where c chains are, A (c, R, D) and W (c, R, N).
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     k : (c,) the dispersion of negative binomial counts, which is drawn as well; (0,) elsewhere.
     sweeps : done. warm_up : what an adaptive warm-up has recorded; None once it is over.
     begin, thinning : sweeps before the draws, and for each of them; those of the settings, or as
@@ -114,7 +114,7 @@ def step(
 
     A warm-up of fixed length is recorded at the same distance, counted back from its end.
     """
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     left = fitting(state.draws.size * work_per_sweep(problem))
     while state.warm_up is not None and left:
         state = _swept(problem, state, rng)
@@ -128,8 +128,8 @@ def step(
         after = state.sweeps - state.begin
         if after % state.thinning == 0:
             known = {"dispersion": state.k} if state.k.size else {}
-            kept.append(recorded(state, after // state.thinning, state.A, state.W, known))
-    return state, joined(problem, kept)
+            batches.append(recorded(state, after // state.thinning, state.A, state.W, known))
+    return state, joined(problem, batches)
 
 
 def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:

@@ -81,7 +81,7 @@ class ConditionalPosterior:
 
     @cached_property
     def constant(self) -> float:
-        """What the log joint has besides the terms in A and W; the same wherever it is asked."""
+        """The constant term of the log joint, independent of A and W."""
         data, R = self.problem.dataset, self.problem.rank
         A, W = np.full((1, R, data.D), 0.5), np.full((1, R, data.N), 0.5)
         squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)

@@ -110,7 +110,7 @@ class Settings:
 class State:
     """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     jumps, total : done by each chain and to do. accepted : (c,) of those since the last record.
     landed : jumps accepted so far. left : groups of restarts that all pilot chains left. seed : of
     the run.
@@ -171,7 +171,7 @@ def step(
         return _piloted(problem, state, state.pilot, settings, rng), joined(problem, [])
     proposal = state.proposal
     assert proposal is not None
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     begun = state.jumps
     for _ in range(fitting(state.draws.size * work_per_jump(problem, settings))):
         if state.jumps == state.total:
@@ -181,12 +181,12 @@ def step(
         if after % settings.thinning == 0:
             draw = after // settings.thinning
             acceptance = {"acceptance": state.accepted / settings.thinning}
-            kept.append(recorded(state, draw, state.A, state.W, acceptance))
+            batches.append(recorded(state, draw, state.A, state.W, acceptance))
             state = replace(state, accepted=np.zeros_like(state.accepted))
     note = "" if begun else _note(proposal, state.left, settings)
     if state.jumps == state.total and not state.landed:
         note = " ".join(filter(None, (note, _none_accepted(proposal, state))))
-    return state, replace(joined(problem, kept), note=note)
+    return state, replace(joined(problem, batches), note=note)
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
@@ -283,7 +283,7 @@ def _none_accepted(proposal: FittedModes | Anchors, state: State) -> str:
     do = "more steps of an annealed jump are accepted more often"
     if isinstance(proposal, FittedModes):
         do = "an annealed proposal is accepted more often"
-    # The same for every chain: what is said twice is shown once.
+    # The sentence is the same for every chain, so it is shown once.
     return (
         f"A chain accepted none of its {state.total:,} jumps, so that its draws say nothing of how "
         f"probable modes are; {do}."

@@ -1,6 +1,6 @@
-"""Exact draws from a normal distribution kept to x ≥ 0, however far below zero its mean is.
+"""Exact draws from a normal distribution truncated to x ≥ 0, however far below zero its mean is.
 
-Those that are kept to 0 ≤ x ≤ b as well come from the same draw, with u between S(a + b/sd)/S(a)
+Draws truncated to 0 ≤ x ≤ b come from the same draw, with u between S(a + b/sd)/S(a)
 and 1; where the mean lies beyond b/2, b − x is drawn, so that u keeps its digits.
 
 With a = −mean/sd and S the survival function of a standard normal, the value with survival

@@ -309,7 +309,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     -------
     direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, by how
     much the quadratic falls along it, and whether it is the solution: short of the border, and as
-    accurate as was asked for.
+    accurate as requested.
     """
     R, K, kind = A.shape[0], Ut.shape[0], A.dtype
     # Of A and of W. A direction above its factor and the rows of X: what the direction comes to

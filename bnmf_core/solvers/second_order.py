@@ -6,10 +6,10 @@ One round is
    there (Bertsekas 1982). They go there at once;
 2. a Newton direction of the others by conjugate gradients, which ends where the quadratic is
    trusted no more, or where it bends down (Steihaug 1983);
-3. the step, cut at 0, if it lowers the objective as foretold; else a shorter one, or a step along
+3. the step, cut at 0, if it lowers the objective as predicted; else a shorter one, or a step along
    the gradient. So the objective never rises.
 
-Products with the Hessian are all that is asked of an objective, so any likelihood with slopes has a
+An objective only needs products with its Hessian, so any likelihood with slopes has a
 solver. Specialised ones for the squared error (:mod:`bnmf_core.solvers.hals`) are ten to a hundred
 times as fast.
 """

@@ -43,19 +43,20 @@ def weights_given(dataset: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:
     W = solve_weights(dataset.X, A, dataset.mask)
     W = np.maximum(W, 1e-3 * np.maximum(W.mean(axis=(1, 2), keepdims=True), np.finfo(float).tiny))
     A = np.asarray(A, dtype=np.float64)
-    told = loss.of_observations
-    if told is not None and dataset.N * R**2 <= SECOND:
-        return np.stack([_by_observation(told, problem, *one) for one in zip(A, W, strict=True)])
+    derivatives = loss.of_observations
+    if derivatives is not None and dataset.N * R**2 <= SECOND:
+        pairs = zip(A, W, strict=True)
+        return np.stack([_by_observation(derivatives, problem, *pair) for pair in pairs])
     return solve_with(usual_solver(problem), problem, A, W, SETTLED)[1]
 
 
 def _by_observation(
-    told: ByObservation, problem: Problem, A: np.ndarray, W: np.ndarray
+    derivatives: ByObservation, problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> np.ndarray:
     """The best weights (R, N) for A (D, R), from W on."""
 
     def of(weights: np.ndarray) -> list[np.ndarray]:
-        return [one[0] for one in told(problem, A[None], weights[None])]
+        return [one[0] for one in derivatives(problem, A[None], weights[None])]
 
     in_nats = float(problem.loss.nats(problem.dataset, np.ones(())))
     f, slope, second, expected = of(W)

@@ -37,7 +37,7 @@ def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> 
     chart(
         tree_figures.tree_map(part.table, styles, distance.label, distance.unit),
         "Play: every node grows from its parent, dark ones first. Other runs fill in as they came, "
-        "by the same clock. Near points are alike." + left_out(part.kept),
+        "by the same clock. Near points are alike." + left_out(part.quality),
         name="tree_map",
         origin=origin,
         table=nodes(part, everything=True),

@@ -120,7 +120,7 @@ def facts(
 ) -> list[Fact]:
     """The answer, the most important first.
 
-    run : what is looked at. model_settings : of this run, as it was given. caveats : why what it,
+    run : its tiles. model_settings : of this run, as it was given. caveats : why what it,
     or the runs that decide, have made are no draws.
     """
     first, *others = _facts(run, judges, X, model_settings)

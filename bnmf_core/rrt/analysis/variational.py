@@ -42,7 +42,7 @@ VARIANTS = {"best": "At the scale of least curvature", "found": "As they were fo
 KINDS = {"remain": "that remain", "joined": "that ever joined"}
 # Radii of a covering curve.
 RADII = 100
-# What is kept of every component, and of how far the components of a run are apart.
+# Stored columns of every component, and of the distances between components of a run.
 COMPONENT = ("numbers", "weights", "variances", "log_joint")
 SPREAD = ("largest", "mean", "compared")
 # Part of the work that proposals are; the rest is distances.
@@ -70,7 +70,7 @@ class Proposals(NamedTuple):
 
 
 class OfRun(TypedDict):
-    """What is told of one run beside its arrays; see :class:`Proposals`."""
+    """Metadata of one run; see :class:`Proposals`."""
 
     fixed_variance: float | None
     total: int
@@ -84,9 +84,9 @@ Kind = tuple[str, object]
 
 @dataclass(frozen=True)
 class Mixtures:
-    """What is stored of every run.
+    """Stored mixtures of every run.
 
-    without : run id → why there is no mixture for it. runs : what is told of the others.
+    without : run id → why there is no mixture for it. runs : metadata of the others.
     """
 
     folder: Path
@@ -96,12 +96,12 @@ class Mixtures:
     def proposals(self, variant: str) -> dict[str, Proposals]:
         """Run id → what became of its factorizations; ``variant`` is a key of ``VARIANTS``."""
         found = {}
-        for run_id, told in self.runs.items():
+        for run_id, metadata in self.runs.items():
             stored = files.read_arrays(self.folder / f"{run_id}-{variant}.npz")
             components = pd.DataFrame({name: stored.pop(f"component_{name}") for name in COMPONENT})
             components.columns = pd.Index(["number", "weight", "variance", "log_joint"])
             components = components.sort_values("weight", ascending=False, ignore_index=True)
-            found[run_id] = Proposals(pd.DataFrame(stored), components, **told)
+            found[run_id] = Proposals(pd.DataFrame(stored), components, **metadata)
         return found
 
     def weights(self, members: pd.DataFrame) -> np.ndarray | None:

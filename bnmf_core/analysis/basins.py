@@ -1,4 +1,4 @@
-"""Which optimum each draw belongs to: the one where a solver ends that starts at the draw."""
+"""The optimum of each draw: the one that a solver reaches from the draw."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ UNKNOWN, NEW = -1, -2
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """Where draws end.
+    """Optima that solvers reach from the draws.
 
     ends : (m,) row of the nearest optimum within 15° of where a solver ends that starts at the
         member; ``UNKNOWN`` for members that are no draws, ``NEW`` where no restart has found it.
@@ -37,7 +37,7 @@ class Basins:
     ends: np.ndarray
 
     def new(self) -> int:
-        """How many draws end in an optimum that no restart has found."""
+        """Number of draws whose optimum no restart has found."""
         return int((self.ends == NEW).sum())
 
 

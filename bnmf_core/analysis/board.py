@@ -1,4 +1,4 @@
-"""What a scoreboard reads: a comparison seen under a distance, each number of each run."""
+"""The input of a scoreboard: numbers of each run of a comparison, under one distance."""
 
 import math
 from collections.abc import Sequence
@@ -117,11 +117,11 @@ class Board:
         return self._spreads[name][run_id]
 
     def covering(self, run_id: str) -> float:
-        """How many balls of the radius cover a run."""
+        """Covering number of a run at the radius."""
         return float(self.balls(self.rows[run_id]))
 
     def balls(self, rows: np.ndarray) -> int:
-        """How many balls of the radius cover these members."""
+        """Covering number of these members at the radius."""
         within = self._apart[np.ix_(rows, rows)]
         return int(covering_numbers(within, np.array([self.radius]))[0])
 
@@ -140,7 +140,7 @@ class Board:
         return float(np.median(np.asarray(values)[self.rows[run_id]])) if values else math.nan
 
     def auc_range(self, run_id: str) -> float:
-        """By how much the AUC of a class differs among a run's members, at most over classes."""
+        """Largest range of the AUC of a class among a run's members."""
         found = downstream.STAGE.perhaps(self.comparison)
         if found is None or found.table.empty:
             return math.nan

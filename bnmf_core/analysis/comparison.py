@@ -82,19 +82,19 @@ class Comparison:
 
     @property
     def advised(self) -> str:
-        """Of those the first two, to be recommended; "" where there are none."""
+        """The first two of ``optimizers``, to recommend; "" without any."""
         return listed(self.optimizers[:2], "or")
 
     @property
     def _models(self) -> list[Model]:
-        """Those of these runs that are still there, run by run."""
+        """The registered models of these runs, run by run."""
         return [
             registry.model(record.spec.model) for record in self.runs if record.spec.model in MODELS
         ]
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """What each run made small; of a model that is no longer there, the squared error."""
+        """The loss of each run; the squared error for models that are no longer registered."""
         losses = []
         for record, particles in zip(self.runs, self.particles, strict=True):
             if record.spec.model in MODELS:
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def measure(self) -> str:
-        """What is shown of that loss, in words; where there is none, words for any."""
+        """Name of the measure of fit; a general name where losses differ."""
         return self.loss.measure if self.loss else MEASURE
 
     @property
@@ -130,12 +130,12 @@ class Comparison:
 
     @property
     def measure_axis(self) -> str:
-        """The same on an axis."""
+        """Axis title of the measure of fit."""
         return self.loss.axis if self.loss else f"{MEASURE}, by each run's own model"
 
     @property
     def measure_ends(self) -> str:
-        """What the ends of that axis mean."""
+        """Meaning of the ends of that axis."""
         return self.loss.ends if self.loss else Loss.ends
 
     @property
@@ -235,14 +235,14 @@ class Comparison:
 
     @cached_property
     def caveats(self) -> dict[str, str]:
-        """Of the other samplers, by their keys, why what they make are no draws."""
+        """Key of each inexact sampler → why its outputs are no draws."""
         return {
             algorithm.key: algorithm.caveat for algorithm in self._algorithms if algorithm.caveat
         }
 
     @property
     def _algorithms(self) -> list[AnyAlgorithm]:
-        """Those that made these runs and are still there, each once."""
+        """The registered algorithms of these runs, each once."""
         used = dict.fromkeys(self.algorithm_of.values())
         return [registry.ALGORITHMS[key] for key in used if key in registry.ALGORITHMS]
 
@@ -348,7 +348,7 @@ class Comparison:
         return {ids[0]: ids for ids in groups.values()}
 
     def trace(self, run_id: str, most: int) -> pd.DataFrame:
-        """What a sampler recorded along its chains: at most ``most`` states of each chain.
+        """The trace of a sampler's chains: at most ``most`` states of each chain.
 
         Columns chain, sweep, warm_up and the quantities; empty for an explorer's run.
         """
@@ -429,7 +429,7 @@ def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:
 
 
 def comparison_key(parts: Sequence[tuple[str, int]]) -> str:
-    """What a comparison of these runs is called: of each, its id and how many particles it has."""
+    """Key of a comparison; ``parts`` : id and number of particles of each run."""
     plain = [(run_id, int(count)) for run_id, count in parts]
     return hashlib.sha256(repr((LAYOUT, plain)).encode()).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""Whether what is concluded from a label depends on which explanation of the data is chosen."""
+"""Whether conclusions from a label depend on the chosen explanation of the data."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ SEED = 30
 
 @dataclass(frozen=True, eq=False)
 class Conclusions:
-    """What is stored of the labels.
+    """Stored conclusions from the labels.
 
     problem : the sentence that says why there is nothing; "" where there is.
     rows : members that were compared, one for each explanation.

@@ -44,7 +44,7 @@ class Criterion:
     stages: tuple[str, ...] = ()
 
     def of(self, comparison: Comparison) -> "Criterion":
-        """The same in the words of these runs' measure of fit, where all have the same."""
+        """The text with the name of these runs' measure of fit, where all have the same."""
         if comparison.loss is None:
             return self
         label = self.label.replace(MEASURE, comparison.measure)

@@ -65,7 +65,7 @@ MASSES = ["mass", "mass_low", "mass_high"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is stored of the masses.
+    """Stored masses.
 
     problem : the sentence that says why there are none; "" where there are.
     model : the model's name. settings : its settings, nothing left open.
@@ -249,7 +249,7 @@ def weigh(
     seed: int = SEED,
     most_repeats: int = 2,
 ) -> pd.DataFrame:
-    """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
+    """Apply :func:`mode_evidence` to members of a comparison, under its :func:`model_of`.
 
     Raises
     ------
@@ -310,7 +310,7 @@ def seconds_of(problem: Problem) -> float:
 
 
 def expected_seconds(problem: Problem) -> tuple[float, float] | None:
-    """What weighing modes takes, for one and for as many as are weighed; None if it is not done.
+    """Seconds to weigh one mode, and all modes; None if modes are not weighed.
 
     ``problem`` : whose model's settings may be open.
 

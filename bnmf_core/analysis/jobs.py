@@ -35,7 +35,7 @@ MOST_RESULTS = 10_000
 
 
 class ComparisonJob:
-    """What is missing of one comparison; each call of :meth:`make` computes one stage.
+    """The missing stages of one comparison; each call of :meth:`make` computes one.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Analyses:
         self._scheduler.forget(comparison.key, self._owner)
 
     def status(self, comparison: Comparison) -> JobStatus:
-        """How far the analysis is."""
+        """Progress of the analysis."""
         if stages.complete(comparison):
             return JobStatus("complete", 1.0)
         found = self._scheduler.known(comparison.key, self._owner)

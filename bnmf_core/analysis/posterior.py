@@ -86,7 +86,7 @@ class ModeDraws:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is stored of the mixture.
+    """The stored mixture.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Posterior:
 
     @cached_property
     def draws(self) -> list[dict[str, np.ndarray]]:
-        """Of each mode: ``A`` (k, D, R), bases of evenly spaced draws in the optimum's order;
+        """Arrays of each mode: ``A`` (k, D, R), evenly spaced draws in the optimum's order;
         ``loadings`` (3, D, R) and ``weights`` (3, R, N), the 5, 50 and 95 % quantiles of shares of
         a component's sum, and of its weights times that sum; ``turned`` (K, R), degrees from the
         optimum, of all K draws.

@@ -1,4 +1,4 @@
-"""How good each member is on what its run did not see."""
+"""Errors of each member on data that its run did not see."""
 
 from dataclasses import dataclass
 from pathlib import Path

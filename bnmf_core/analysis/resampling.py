@@ -1,4 +1,4 @@
-"""How far the components of the best mode turn when the data are other ones.
+"""Rotation of the components of the best mode on resampled data.
 
 Counts are drawn again around those that were seen, as Poisson counts for the Poisson model (the
 bootstrap of mutational signatures, Islam et al. 2022), and samples are left out. A solver then goes
@@ -51,7 +51,7 @@ COUNTS, SAMPLES = "counts", "samples"
 
 @dataclass(frozen=True)
 class Kind:
-    """What is stored of one kind of resamples.
+    """Stored results of one kind of resamples.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What is stored of the resamples.
+    """Stored results of the resamples.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Resampling:
 
     @cached_property
     def angles(self) -> dict[str, np.ndarray]:
-        """By kind, (K, R) degrees from each component of the member, in the member's order."""
+        """Kind → (K, R) degrees from each component of the member, in the member's order."""
         return self._stored("angles")
 
     @cached_property
     def groups(self) -> dict[str, np.ndarray]:
-        """By kind, (K, N) the component of the member that has the largest share; −1 for none.
+        """Kind → (K, N) component of the member with the largest share; −1 for none.
 
         Only of resamples that converged. Of samples that were left out, by the weights that fit
         best with the basis found without them.

@@ -42,7 +42,7 @@ class Stacking:
         return weights
 
     def gain(self, labels: np.ndarray, mode: int) -> tuple[float, float]:
-        """By how many nats the mixture predicts better than a mode alone, and the standard error.
+        """Gain in nats of the mixture over one mode alone, and its standard error.
 
         NaN where the mode was not evaluated.
         """

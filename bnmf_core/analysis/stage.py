@@ -74,7 +74,7 @@ class Stage(Generic[Result_co]):
         return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
 
     def folder(self, comparison: Comparison) -> Path:
-        """Where its result of this comparison is, or will be."""
+        """Folder of the result for this comparison."""
         return comparison.folder / self.name(comparison.metrics)
 
     @cached_property

@@ -72,7 +72,7 @@ def complete(comparison: Comparison) -> bool:
 
 
 def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[object]]:
-    """What is not stored yet of these stages (None: of all) and of what they need, in order."""
+    """The stages among these (None: all) and their needs that are not stored, in order."""
     chosen = [STAGES[key] for key in in_order(wanted)]
     ready: set[str] = set()
     for stage in chosen:
@@ -93,7 +93,7 @@ def compute(
     wanted: Sequence[str] | None = None,
     cluster: Cluster | None = None,
 ) -> None:
-    """Compute what is not stored yet of these stages (None: of all), and of what they need.
+    """Compute the missing ones of these stages (None: all), and of their needs.
 
     ``cluster`` : where parts of the work are made; None: in threads of this process. Stops
     between blocks of work when ``stopped()``; stored results stay.

@@ -47,7 +47,7 @@ class SteinPart(NamedTuple):
     at_rest: float
 
     def too_far(self, discrepancy: float) -> str:
-        """That weights with this wᵀKw mean nothing, in sentences; "" where they may."""
+        """Warning that weights with this wᵀKw mean nothing; "" where they may."""
         if discrepancy <= MANY * self.at_rest:
             return ""
         return (
@@ -60,7 +60,7 @@ class SteinPart(NamedTuple):
 
 @dataclass(frozen=True)
 class SteinKernels:
-    """What kernels of every form are made of, as it is stored.
+    """The stored products of kernels of every form.
 
     problems : form → the sentence that says why there are none.
     objective : f of every member where the model has a threshold on it, else None.

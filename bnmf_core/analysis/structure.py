@@ -1,4 +1,4 @@
-"""What follows from the distances: clustering, a map, and how much each run covers."""
+"""Clustering, a map, and the coverage of each run, from the distances."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -64,7 +64,7 @@ def find_computed(store: RunStore) -> list[Unused]:
 
 
 def find_unused(store: RunStore) -> list[Unused]:
-    """What may be removed from a store: the owner's datasets, and what belongs to no owner."""
+    """Removable parts of a store: the owner's datasets, and parts without an owner."""
     return [*_comparisons(store), *_leftovers(store), *_datasets(store)]
 
 

@@ -89,7 +89,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are: A (c, R, D) and W (c, R, N), of 0 and 1 once ``preparing`` is 0.
+    """State of c chains: A (c, R, D) and W (c, R, N), of 0 and 1 once ``preparing`` is 0.
 
     rates : (c, 2) p₊ and p₋. variance : (c,) of box Gibbs while it prepares the start.
     preparing : its sweeps to do. draws : (c,) number of particles of each chain. first : number of

@@ -45,7 +45,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are: A (c, R, D), W (c, R, N), variance (c,) of the noise.
+    """State of c chains: A (c, R, D), W (c, R, N), variance (c,) of the noise.
 
     draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     sweeps, total : done and to do.

@@ -99,7 +99,7 @@ def window(problem: Problem, settings: Settings) -> int:
 
 
 def batch_sizes(problem: Problem, settings: Settings) -> tuple[int, int]:
-    """How many observations are drawn for A, and how many features for W."""
+    """Number of observations drawn for A, and of features for W."""
     data = problem.dataset
     if settings.batch is None:
         return data.N, data.D
@@ -218,7 +218,7 @@ def _share_at(border: float, A: np.ndarray, V: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What iterations share."""
+    """Data shared by all iterations."""
 
     problem: Problem
     settings: Settings

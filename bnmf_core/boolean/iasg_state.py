@@ -1,4 +1,4 @@
-"""Where IASG chains are, and what is known of their outputs however many there were."""
+"""State of IASG chains, and running summaries of their outputs."""
 
 from dataclasses import dataclass, fields
 
@@ -12,7 +12,7 @@ EARLY = 10_000
 
 @dataclass(frozen=True)
 class Moments:
-    """Of c chains: means and sums of squared deviations, A (c, D, R) and V = Wᵀ (c, N, R)."""
+    """Means and sums of squared deviations of c chains, A (c, D, R) and V = Wᵀ (c, N, R)."""
 
     mean_A: np.ndarray
     squares_A: np.ndarray
@@ -21,7 +21,7 @@ class Moments:
 
     @classmethod
     def none(cls, A: np.ndarray, V: np.ndarray) -> "Moments":
-        """Of nothing so far."""
+        """Moments of no outputs."""
         return cls(*(np.zeros(F.shape) for F in (A, A, V, V)))
 
     def add(self, chain: int, count: int, A: np.ndarray, V: np.ndarray) -> None:
@@ -32,7 +32,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are, A (c, D, R) and V = Wᵀ (c, N, R), and what is known of their outputs.
+    """State of c chains, A (c, D, R) and V = Wᵀ (c, N, R), and summaries of their outputs.
 
     precision : (c,) 1/σ², where it is open that of the last output. scaled_at : (c,) 1/σ² at which
     the steps were calibrated. calibrated : gradients drawn for the steps so far. calibration :
@@ -72,7 +72,7 @@ class State:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a chain's outputs were, of all of them or of those after the warm-up.
+    """Summary of a chain's outputs, of all or of those after the warm-up.
 
     outputs : how many. mean_A (D, R), mean_W (R, N), sd_A, sd_W : of every entry over them.
     gradient_mean_A, … : of the gradients of all iterations. last_A, last_W : the last state.

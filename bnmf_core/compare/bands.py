@@ -51,7 +51,7 @@ class Base:
 
     @property
     def rise(self) -> float:
-        """By how much the loss may rise."""
+        """Allowed rise of the loss."""
         allowed = self.problem.loss.unmeasured(self.problem.dataset, np.array(self.allowed))
         return float(allowed) - self.f
 
@@ -100,7 +100,7 @@ class Search:
         return self.share + min(max(part, 0.1), 0.9) * (far - self.share)
 
     def learn(self, tried: float, f: float, same: bool, A: np.ndarray, W: np.ndarray) -> None:
-        """What came of a trial."""
+        """Update the search with the result of a trial."""
         base = self.base
         grown = float(np.sqrt(max(f - base.f, 0.0) / base.rise))
         error = shown(base.problem, f)
@@ -124,7 +124,7 @@ class Search:
 
 
 def standing(searches: Sequence[Search]) -> tuple[np.ndarray, np.ndarray]:
-    """Where searches stand: A (k, D, R), W (k, R, N)."""
+    """Current factorizations of the searches: A (k, D, R), W (k, R, N)."""
     return np.stack([one.A for one in searches]), np.stack([one.W for one in searches])
 
 

@@ -1,4 +1,4 @@
-"""Which chains sit in the same mode, and which in modes of their own.
+"""Groups of chains that sit in the same mode.
 
 R̂ compares chains by single numbers. Where modes are symmetric those agree although the chains
 are nowhere near each other: both solutions of the two-solution problem of paper 1 (eq. 7) have the

@@ -1,4 +1,4 @@
-"""What the weights say of classes of observations, and of periods: mean shares of components."""
+"""Mean shares of components by class of observations and by period."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def class_chances(shares: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def describe_typical(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
-    """Of which class a component is most typical, if by more than chance; a sentence.
+    """Sentence on the component most typical of a class, if by more than chance.
 
     found : of one factorization, (R, C). chances : of :func:`class_chances`. called : R names.
     """

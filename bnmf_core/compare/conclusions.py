@@ -33,7 +33,7 @@ def conclusions(
     margin: float = MARGIN,
     draws: int = DRAWS,
 ) -> pd.DataFrame:
-    """How much the area under the ROC curve of every task depends on the factorization.
+    """Dependence of the area under the ROC curve of every task on the factorization.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much of the data one component may account for, within a stated rise of the loss.
+"""Range of the contribution of one component, within an allowed rise of the loss.
 
 The contribution of component r is its share of the total, c_r = Σ_d a_dr Σ_n w_rn / Σ_dn (AW)_dn,
 where the total stays that of the factorization that is displaced.
@@ -68,7 +68,7 @@ class _NearContribution:
         return _NearContribution(self.problem, component, target, weight, self.total)
 
     def _sums(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the component's column of A and its row of W, (m,), over the root of the total."""
+        """Sums of the component's column of A and row of W, (m,), over the root of the total."""
         every, root = np.arange(len(A)), np.sqrt(self.total)
         return (
             A[every, :, self.component].sum(axis=1) / root,

@@ -148,7 +148,7 @@ def downstream_auc(
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What every factorization's classifier says of the observations that it is judged on.
+    """Predictions of every factorization's classifier for the judged observations.
 
     tasks : the K classes. members : (n, K) bool, which observations are in them.
     probabilities : (M, n, K). left_out : classes that could not take part → their members.

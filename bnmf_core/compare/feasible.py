@@ -58,7 +58,7 @@ class Feasible:
 
     @classmethod
     def of(cls, A: np.ndarray, W: np.ndarray, tolerance: float = 0.0) -> "Feasible":
-        """Those of A (D, R), W (R, N).
+        """The regions of A (D, R), W (R, N).
 
         Raises
         ------
@@ -118,7 +118,7 @@ class Feasible:
         return normals, offsets
 
     def _corners(self, normals: np.ndarray, offsets: np.ndarray) -> Any:
-        """What Qhull makes of half planes around the middle of the data."""
+        """Intersection of half planes around the middle of the data, by Qhull."""
         middle = self.places(self.centre[None])[0]
         return spatial.HalfspaceIntersection(np.column_stack([-normals, -offsets]), middle)
 
@@ -132,7 +132,7 @@ class Feasible:
         return np.asarray(places[spatial.ConvexHull(places).vertices])
 
     def places(self, points: np.ndarray) -> np.ndarray:
-        """Where points (k, R) of barycentric coordinates are drawn: (k, R − 1)."""
+        """Positions (k, R − 1) of points (k, R) in barycentric coordinates."""
         return points[:, 1:] if self.R == 2 else points @ CORNERS
 
     def points(self, places: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ class Feasible:
         return self.A @ self.points(places).T
 
     def places_of(self, A: np.ndarray) -> np.ndarray | None:
-        """Where the columns of another basis (D, R) lie, (R, R − 1).
+        """Positions of the columns of another basis (D, R), (R, R − 1).
 
         None where one of them is more than ``BESIDE`` degrees beside the space of these.
         """
@@ -252,7 +252,7 @@ class Feasible:
         return found[0], found[1]
 
     def _leaves(self, places: np.ndarray, towards: np.ndarray) -> np.ndarray:
-        """Where rays (k, 2) leave the room."""
+        """Points where rays (k, 2) leave the polygon."""
         normals, offsets = self._room
         falls = towards @ normals.T
         heights = places @ normals.T + offsets

@@ -1,4 +1,4 @@
-"""How components go on from one factorization to the next: kept, split, merged, new.
+"""Links of components between successive factorizations: kept, split, merged, new.
 
 The factorizations stand side by side, of one rank or of several. Components of neighbours are
 matched one to one so that the angles between their columns of A sum to least, where a component

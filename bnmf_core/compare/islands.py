@@ -46,7 +46,7 @@ UNJOINED = "no two of them joined by a path that was found"
 
 @dataclass(frozen=True, eq=False)
 class Connections:
-    """Which modes are connected.
+    """Connections of modes.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ def _with_middles(problem: Problem, A: np.ndarray, W: np.ndarray) -> Path:
 
 
 def _balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same products with columns of A and rows of W of equal norm, component by component."""
+    """Rescale each component so that its column of A and row of W have equal norm."""
     norm_A = np.sqrt(np.einsum("mdr,mdr->mr", A, A))
     norm_W = np.sqrt(np.einsum("mrn,mrn->mr", W, W))
     both = (norm_A > 0) & (norm_W > 0)

@@ -1,4 +1,4 @@
-"""How far each piece of knowledge narrows two or three components of an exact factorization."""
+"""Feasible regions of two or three components under additional knowledge."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -97,7 +97,7 @@ def groups_of(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def describe_rotation(found: Region, called: Sequence[str], locked: int | None = None) -> str:
-    """What regions mean, in two or three sentences. called : R names."""
+    """Describe the regions in two or three sentences. called : R names."""
     R = len(found.may)
     turns = ", ".join(
         f"{called[r]} can turn by up to {found.angle[r]:.0f}°" for r in range(R) if r != locked

@@ -1,4 +1,4 @@
-"""How well chains have mixed: autocorrelation, effective sample size, R̂, and what R̂ cannot see.
+"""Mixing of chains: autocorrelation, effective sample size, R̂, and modes that R̂ cannot see.
 
 Effective sample sizes and R̂ are those of Vehtari and others (2021, "Rank-normalization, folding,
 and localization"), from the library arviz-stats. The integrated autocorrelation time (IAT) is
@@ -35,7 +35,7 @@ WARNING = (
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """What is known of how C chains of K draws mix.
+    """Mixing diagnostics of C chains of K draws.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def mixing_of(
 
 
 def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[str, np.ndarray]:
-    """What can be followed along a run's chains: name → (C, K).
+    """Scalar quantities along a run's chains: name → (C, K).
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ def _left_out(known: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:
 
 
 def _misfits(data: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss) -> np.ndarray:
-    """What the loss shows of each column by itself (K, N); NaN of a column of zeros."""
+    """Measure of fit of each column by itself (K, N); NaN for a column of zeros."""
     f = loss.by_observation(Problem.without_model(data, A.shape[2], loss=loss), A, W)
     found = np.full(f.shape, np.nan)
     for n in range(data.N):

@@ -1,4 +1,4 @@
-"""What remains possible for the other components when some are believed.
+"""Alternatives for the other components when some are believed.
 
 The believed components are held: their columns of A stay, up to their scale, while their rows of W
 and everything else is solved for, from many starts. What comes of these starts is an inner picture
@@ -123,7 +123,7 @@ def _start(
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """What remains of the other components within an allowed error.
+    """Alternatives for the other components within an allowed error.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Remaining:
 
     @property
     def sentences(self) -> list[str]:
-        """What remains, in words."""
+        """The alternatives, in words."""
         R = self.value.shape[1]
         which, others = "With nothing held", f"the {R} components"
         if self.held.size:
@@ -193,7 +193,7 @@ class Remaining:
 def remaining(
     found: Locked, A: np.ndarray, held: np.ndarray, rise: float, threshold: float | None = None
 ) -> Remaining:
-    """What remains of factorizations with held components.
+    """Summarize factorizations with held components.
 
     Parameters
     ----------

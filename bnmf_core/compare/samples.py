@@ -1,4 +1,4 @@
-"""What the weights say of the observations: shares, groups, and who changes group.
+"""Shares of components in observations, groups of observations, and changes of group.
 
 The share of a component in observation n is what it adds to column n of AW, as part of that
 column's sum: w_rn Σ_d a_dr / Σ_r w_rn Σ_d a_dr. It does not depend on the scale of components. The
@@ -57,7 +57,7 @@ def in_groups(shares: np.ndarray) -> np.ndarray:
 
 
 def sample_amounts(A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """What each component adds to the sum of a column of AW: (…, R, N).
+    """Contribution of each component to the sum of a column of AW: (…, R, N).
 
     Of counts these are counts: the exposures of mutational signatures, the words of each topic.
     """

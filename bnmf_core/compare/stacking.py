@@ -54,7 +54,7 @@ def stacking_weights(log_density: np.ndarray) -> np.ndarray:
 
 
 def gain_of_mixture(log_density: np.ndarray, weights: np.ndarray, k: int) -> tuple[float, float]:
-    """By how many nats a mixture of K predicts all hidden parts better than the k-th alone.
+    """Gain in nats of a mixture of K over its k-th part alone, on all hidden parts.
 
     And its standard error, from the n parts; see Vehtari, Gelman & Gabry (2017).
 
@@ -75,7 +75,7 @@ def hidden_predictions(
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> np.ndarray:
-    """What K factorizations say of entries that were hidden, by observation and part.
+    """Log densities of hidden entries under K factorizations, by observation and part.
 
     Seen entries are cut into ``FOLDS`` parts at random. While one is hidden, each factorization is
     solved for again, from where it stands, so that it stays in its mode; the noise is what the best

@@ -55,7 +55,7 @@ class Plane:
         return self.to_vector[:, :2] @ points.T + self.to_vector[:, 2:]
 
     def points(self, columns: np.ndarray) -> np.ndarray:
-        """Where columns (D, k) lie, scaled to sum 1: (k, 2); those off the plane at their foot."""
+        """Positions (k, 2) of columns (D, k), scaled to sum 1 and projected onto the plane."""
         columns = np.asarray(columns, dtype=np.float64)
         away = columns / columns.sum(axis=0) - self.to_vector[:, 2:]
         return np.linalg.lstsq(self.to_vector[:, :2], away, rcond=None)[0].T

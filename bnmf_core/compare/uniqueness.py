@@ -35,7 +35,7 @@ HARDLY, MOST_SAID = 1.0, 3
 
 @dataclass(frozen=True, eq=False)
 class Uniqueness:
-    """What is proved of R components.
+    """Proved uniqueness of R components.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:
 
 
 def _rank(rows: np.ndarray) -> int:
-    """Of columns of the same size, whatever their units."""
+    """Rank after scaling columns to the same size."""
     size = np.linalg.norm(rows, axis=0)
     if not size.all():
         return 0

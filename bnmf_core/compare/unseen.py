@@ -1,4 +1,4 @@
-"""How many modes there are that no restart has found yet.
+"""Estimates of the number of modes that no restart has found.
 
 Independent restarts draw modes as a biologist draws species: each mode k with its own unknown
 probability, the size of its basin. What was found once or twice tells of what was not found:
@@ -36,7 +36,7 @@ MOST_UNSEEN_DRAWN = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """What the restarts tell of the modes that they have not found.
+    """Estimates of the modes that restarts have not found.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an algorithm is: two pure functions over shards, and the batches that they make."""
+"""Algorithms: two pure functions over shards, and the batches that they make."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -49,12 +49,12 @@ class Shard:
 
 
 def fitting(work: float) -> int:
-    """How many updates of so many multiply-adds one step makes: one at least."""
+    """Number of updates of so many multiply-adds in one step, at least one."""
     return max(1, int(STEP_WORK / work))
 
 
 def unshared(state: StateT) -> StateT:
-    """The same state, a dataclass, whose arrays may be changed in place."""
+    """A copy of the state, a dataclass, whose arrays may be changed in place."""
 
     def copied(value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -68,14 +68,14 @@ def unshared(state: StateT) -> StateT:
 
 @dataclass(frozen=True)
 class Scores:
-    """What an algorithm knows of its states: loss, log joint and shown measure, (m,) each."""
+    """Scores of states: loss, log joint and measure of fit, (m,) each."""
 
     loss: np.ndarray
     log_joint: np.ndarray
     error: np.ndarray
 
     def first(self, count: int) -> "Scores":
-        """Those of the first states."""
+        """Scores of the first states."""
         return Scores(self.loss[:count], self.log_joint[:count], self.error[:count])
 
 
@@ -124,7 +124,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Needs:
-    """What an algorithm asks of a model.
+    """Requirements of an algorithm on a model.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class OnBlocks:
-    """What takes the place of an algorithm's parts where X is in blocks, each as of Algorithm."""
+    """Replacements of an algorithm's functions where X is in blocks, each as of Algorithm."""
 
     State: type[Any]
     init: Callable[[Problem, Any, Shard, np.random.Generator], Any]
@@ -207,12 +207,12 @@ class Algorithm(Generic[SettingsT, StateT]):
 
     @property
     def exact(self) -> bool:
-        """Whether what it makes are draws from the posterior."""
+        """Whether its results are draws from the posterior."""
         return self.family == "sampler" and not self.caveat
 
     @property
     def members(self) -> str:
-        """What it makes, in one word."""
+        """Noun for its results."""
         if self.family != "sampler":
             return "factorizations"
         return "draws" if self.exact else "outputs"

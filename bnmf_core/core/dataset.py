@@ -41,7 +41,7 @@ MOST_NAMED = 3
 
 
 class Parts(TypedDict, total=False):
-    """What a reader of files finds: the arguments of :meth:`Dataset.from_array`."""
+    """Arguments of :meth:`Dataset.from_array`, as readers of files return them."""
 
     X: Required[Given]
     features: Sequence[str] | None
@@ -263,7 +263,7 @@ class Dataset:
 
     @property
     def feature_noun(self) -> str:
-        """What features are called in a sentence, in the plural."""
+        """The plural noun for features in sentences."""
         return self.features_are or ("pixels" if self.image_shape else "features")
 
     @property
@@ -409,7 +409,7 @@ class Dataset:
         return values, known
 
     def why_not_all(self, what: str) -> str:
-        """Why something that needs all of X cannot be had, in a sentence; "" where it can."""
+        """Why a result that needs all of X is not available, in a sentence; "" where it is."""
         if self.whole is None:
             return ""
         return (

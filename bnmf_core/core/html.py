@@ -1,4 +1,4 @@
-"""What a notebook shows of an object: a small table, and a picture in SVG where one is cheap."""
+"""Notebook representations: a small table, and a picture in SVG where one is cheap."""
 
 from collections.abc import Mapping
 from html import escape

@@ -115,7 +115,7 @@ class KullbackLeibler(Loss):
         return of_A, of_W
 
     def by_observation(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """What each column of X adds to D: (M, N)."""
+        """D of each column of X: (M, N)."""
         X, floor = problem.dataset.X, self.floor(problem.dataset)
         found = np.zeros((A.shape[0], problem.dataset.N))
         if is_sparse(X):
@@ -131,7 +131,7 @@ class KullbackLeibler(Loss):
         return found
 
     def work(self, problem: "Problem") -> float:
-        """Those of three products at each entry that is stored, and what φ takes there."""
+        """Multiply-adds of three products and of φ at each stored entry."""
         data = problem.dataset
         beside = STORED_WORK if data.is_sparse else ENTRY_WORK
         return (3.0 * problem.rank + beside) * data.stored_entries
@@ -147,7 +147,7 @@ class KullbackLeibler(Loss):
         return float((raised * np.log(raised / (dataset.mean + floor))).sum())
 
     def floor(self, dataset: Dataset) -> float:
-        """By how much x and y are raised where x > 0."""
+        """Amount by which x and y are raised where x > 0."""
         return FLOOR * (dataset.mean or 1.0)
 
     def _blocks(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> Iterator[Block]:

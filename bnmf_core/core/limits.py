@@ -65,7 +65,7 @@ class Limits:
 
 
 def raised(name: str) -> str:
-    """How a limit is raised, for the sentence that tells of it."""
+    """Instruction for raising a limit, part of a sentence."""
     return f"raise `{name}` in the file that {NAMED_BY} names"
 
 

@@ -1,4 +1,4 @@
-"""How far AW is from X: what a factorization of maximum likelihood makes smallest."""
+"""Losses of AW against X, minimized by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Loss(ABC):
 
     @property
     def of_observations(self) -> ByObservation | None:
-        """What each column of X adds to f, with derivatives by its own weights; None: not offered.
+        """f of each column of X, with derivatives by its own weights; None: not offered.
 
         ``(problem, A, W)`` → values (M, N), slopes (M, R, N), second derivatives (M, N, R, R), and
         these as they are expected, never below 0.
@@ -110,7 +110,7 @@ class Loss(ABC):
 
     @abstractmethod
     def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """What each column of X adds to f: (M, N)."""
+        """f of each column of X: (M, N)."""
 
     @abstractmethod
     def work(self, problem: Problem) -> float:
@@ -135,11 +135,11 @@ class Loss(ABC):
         return known[self.key] if known[self.key] > 0.0 else self.size(dataset)
 
     def measured(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What is shown of f: without other words, f as a part of :meth:`whole`."""
+        """The measure of fit: by default f as a fraction of :meth:`whole`."""
         return f / self.whole(dataset)
 
     def unmeasured(self, dataset: Dataset, shown: np.ndarray) -> np.ndarray:
-        """The f of what is shown: the inverse of :meth:`measured`."""
+        """f of a measure of fit: the inverse of :meth:`measured`."""
         return shown * self.whole(dataset)
 
     @property
@@ -152,5 +152,5 @@ class Loss(ABC):
         return percent(1.0 - shown) if self.explains else f"{shown:.4f}"
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What a change of f by 1 means in nats, at the noise that a fit with f leaves: as f."""
+        """Nats per unit of f, at the noise that a fit with f leaves; shaped as f."""
         return np.ones_like(f, dtype=np.float64)

@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def loss(self) -> Loss:
-        """What a solver makes smallest: what the likelihood falls with."""
+        """The loss that solvers minimize; the likelihood decreases with it."""
         return self.of_loss or self.model.loss(self.model_settings)
 
     def times_rows(self, W: np.ndarray, single: bool = False) -> np.ndarray:

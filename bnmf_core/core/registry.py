@@ -81,7 +81,7 @@ class Registry(MutableMapping[str, Known]):
         return iter(self._all())
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         return len(self._all())
 
     def __setitem__(self, key: str, entry: Known) -> None:
@@ -89,7 +89,7 @@ class Registry(MutableMapping[str, Known]):
         self._all()[key] = entry
 
     def __delitem__(self, key: str) -> None:
-        """Take an entry out again."""
+        """Remove an entry."""
         del self._all()[key]
 
     def _all(self) -> dict[str, Known]:
@@ -129,7 +129,7 @@ class Registry(MutableMapping[str, Known]):
 
 @cache
 def _of_folders() -> dict[str, dict[str, str]]:
-    """What the program's own plug-ins add to each group: names and "module:name"."""
+    """Entry points of built-in plug-ins by group: names and "module:name"."""
     found: dict[str, dict[str, str]] = {}
     for manifest in sorted(ENGINE.glob("*/plugin.toml")):
         for group, points in tomllib.loads(manifest.read_text()).items():

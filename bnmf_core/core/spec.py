@@ -13,7 +13,7 @@ USUAL_MODEL = "gaussian"
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that decides a result, given a dataset: same spec, same bits.
+    """Specification of a run on a dataset: same spec, same bits.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class FailedChain(TypedDict):
 
 
 class RunInfo(TypedDict, total=False):
-    """What is known of a run beside its spec, as it is stored with its particles.
+    """Metadata of a run, stored with its particles.
 
     version : of the program. dataset : its name. algorithm_label : as on screen.
     settings, model_settings : every one, with the value that it took.

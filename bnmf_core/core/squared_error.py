@@ -108,7 +108,7 @@ class SquaredError(Loss):
         )
 
     def work(self, problem: "Problem") -> float:
-        """Those of two products with X; with gaps a third one makes the residual."""
+        """Multiply-adds of two products with X; with gaps a third one computes the residual."""
         data = problem.dataset
         products = (3.0 if data.missing else 2.0) * data.stored_entries * problem.rank
         return products * (8.0 if data.is_sparse else 1.0)

@@ -1,4 +1,4 @@
-"""What data are that hold a sample of observations in memory and the others elsewhere."""
+"""Interface of data with a sample of observations in memory and the others elsewhere."""
 
 from typing import Any, Protocol
 
@@ -60,4 +60,4 @@ class AllObservations(Protocol):
         """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
 
     def described(self) -> dict[str, Any]:
-        """What opens them again, ready for JSON."""
+        """Description from which to open them again, ready for JSON."""

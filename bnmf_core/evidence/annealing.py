@@ -30,7 +30,7 @@ def never() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """What one population found.
+    """Result of one population.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class RankEvidence:
 
     @classmethod
     def names(cls) -> list[str]:
-        """Of its numbers, which are columns of a study's table."""
+        """Names of its fields, which are columns of a study's table."""
         return [one.name for one in fields(cls)]
 
 
@@ -71,13 +71,13 @@ def why_no_evidence(problem: Problem) -> str:
 
 
 def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
-    """What :func:`row_of` will take, beside another rank's: modes, particles, work of a sweep."""
+    """Relative cost of :func:`row_of`: modes × particles × work of a sweep."""
     modes = min(int(restarts.modes(THRESHOLD).max()) + 1, most_modes)
     return modes * particles_for(problem) * work_per_sweep(problem)
 
 
 def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> dict[str, object]:
-    """What the table says of one rank, but for what every rank is measured by alike.
+    """The row of one rank in the table, without the common measures.
 
     ``most_modes`` : of so many the evidence is summed, one start each; 0: it is not computed.
     """
@@ -166,7 +166,7 @@ def of_all_reached(problem: Problem, A: np.ndarray, W: np.ndarray, work: Work) -
 
 
 def same_order(made: Sequence[Annealed], reference_A: np.ndarray) -> np.ndarray:
-    """Of each two populations, the probability that draws have their components in the same order.
+    """Probability that draws of each two populations have their components in the same order.
 
     The order is that of matching with a reference (D, R). No probability is taken to be less than
     one pair of draws in all: where none is alike, that is all that is known.

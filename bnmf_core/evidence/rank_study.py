@@ -57,7 +57,7 @@ LEFT_OUT = "It was left out to save time."
 
 @dataclass(frozen=True, eq=False)
 class RankStudy:
-    """What is known of every rank, and what each criterion makes of it.
+    """Results for every rank, and the choices of the criteria.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def so_far(
     model: str = USUAL_MODEL,
     evidence: bool = True,
 ) -> RankStudy | None:
-    """What the parts tell that a study with this ``keep`` has made; None before its restarts.
+    """Partial study from the parts stored in ``keep``; None before its restarts.
 
     Criteria choose nothing yet; what is not known is NaN in the table.
     """

@@ -24,7 +24,7 @@ BLOCK = 10
 
 @dataclass(frozen=True, eq=False)
 class Restarts:
-    """What random restarts of one rank found.
+    """Random restarts of one rank.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def shards(restarts: int, seed: int) -> list[Shard]:
 
 
 def highest_of_each(labels: np.ndarray, log_joint: np.ndarray, most: int) -> np.ndarray:
-    """Of each mode the restart with the largest log joint; the best ``most`` of these."""
+    """The restart with the largest log joint of each mode; the best ``most`` of these."""
     order = np.argsort(-log_joint, kind="stable")
     first = np.unique(labels[order], return_index=True)[1]
     return order[np.sort(first)][:most]

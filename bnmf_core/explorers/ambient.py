@@ -53,7 +53,7 @@ class Ambient(Interior):
         return self.settled(q + by * units)
 
     def parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the kernel sees: (m, R·D) and (m, R·N)."""
+        """Inputs of the kernel: (m, R·D) and (m, R·N)."""
         A, W = self.split(q)
         return A.reshape(q.shape[0], -1), W.reshape(q.shape[0], -1)
 

@@ -75,7 +75,7 @@ class Interior:
         return self.settled(q + by)
 
     def parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the kernel sees: (m, R·D) and (m, R·N), the part of A centred on the simplex."""
+        """Inputs of the kernel: (m, R·D) and (m, R·N), the part of A centred on the simplex."""
         A, W = self.split(q)
         if self.simplex:
             A = A - A.mean(axis=2, keepdims=True)

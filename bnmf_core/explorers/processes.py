@@ -19,7 +19,7 @@ MOST_DRAWS = 50
 
 @dataclass(frozen=True)
 class Source:
-    """What X_S looks like.
+    """Size, rank and noise of X_S.
 
     Attributes
     ----------

@@ -125,7 +125,7 @@ class DescentSettings:
 
 @dataclass(frozen=True)
 class StartSettings(DescentSettings):
-    """Of those that begin at random starts or at draws from the prior."""
+    """Settings of explorers that start at random or at draws from the prior."""
 
     start: str = setting(
         "restart",
@@ -262,7 +262,7 @@ def moved(state: State, chart: Interior, towards: np.ndarray, settings: DescentS
 def random_starts(
     problem: Problem, settings: StartSettings, shard: Shard
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What ``settings.start`` says, from each particle's own generator: (m, D, R), (m, R, N)."""
+    """Starts by ``settings.start``, from each particle's generator: (m, D, R), (m, R, N)."""
     generators = [shard.particle_generator(i) for i in range(shard.size)]
     if settings.start == "prior":
         pairs = [problem.model.prior(problem, rng) for rng in generators]

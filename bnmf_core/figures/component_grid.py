@@ -48,7 +48,7 @@ SPELT = 9
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What is known of the components of the first row.
+    """Posterior states of the components of the first row.
 
     states : R words, "determined", "provisional" or "ambiguous". turned : (R,) degrees within which
     95 % of the draws turn each; NaN where no draws tell.

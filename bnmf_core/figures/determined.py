@@ -128,7 +128,7 @@ def shape_bands(
     called: Sequence[str] = (),
     axis: Axis | None = None,
 ) -> go.Figure:
-    """What each component can look like: bands along an axis, bars of the strongest features else.
+    """Range of each component: bands along an axis, bars of the strongest features else.
 
     lower, value, upper : (D, R), columns of ``value`` sum to 1. called : R names.
     """

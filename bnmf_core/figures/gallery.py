@@ -1,4 +1,4 @@
-"""What the bases look like: images where features are pixels, bars or heat strips elsewhere."""
+"""Galleries of bases: images where features are pixels, else bars or heat strips."""
 
 from collections.abc import Sequence
 
@@ -305,7 +305,7 @@ def basis_heatmap(
 
 
 def _none(difference: np.ndarray) -> str:
-    """What a title says where bases (K, D, R) of more than one factorization do not differ."""
+    """Suffix of the title where bases (K, D, R) of several factorizations do not differ."""
     return ": no difference" if len(difference) > 1 and not difference.any() else ""
 
 

@@ -49,7 +49,7 @@ NUMBER = 32
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What all columns share.
+    """Data shared by all columns.
 
     dataset : factorized. curves : of all runs, columns run, epsilon, covering.
     points : (m, 2) the map. runs, labels : (m,) run and mode of each factorization.

@@ -36,7 +36,7 @@ class Sketch(go.Figure):
         self._sketched: Plain | None = {"data": [], "layout": {}}
 
     def __getattr__(self, name: str) -> Any:
-        """What a sketch lacks, a figure has."""
+        """Attributes that the sketch lacks come from the figure."""
         if name.startswith("__") or self.__dict__.get("_sketched") is None:
             raise AttributeError(name)
         self._check()

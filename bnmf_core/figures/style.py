@@ -1,4 +1,4 @@
-"""What every figure shares: colours, markers, safe text, a plain layout."""
+"""Shared style of figures: colours, markers, safe text, a plain layout."""
 
 import math
 import textwrap

@@ -38,7 +38,7 @@ class Thinned:
 
     @property
     def note(self) -> str:
-        """What a title says of it, "" where every point is drawn."""
+        """Suffix of the title; "" where every point is drawn."""
         drawn, every = int(self.drawn.sum()), self.stands.size
         return f" ({drawn:,} of {every:,} points, others covered)" if drawn < every else ""
 
@@ -52,7 +52,7 @@ class Thinned:
     def customdata(
         self, points: np.ndarray, names: np.ndarray, *further: np.ndarray
     ) -> np.ndarray | list[object]:
-        """Of each of these drawn points its name, and what is known of it ``further``.
+        """Name of each of these drawn points, and its ``further`` values.
 
         ``names`` : (n,) whole numbers, of all points. ``further`` : values of these drawn points.
         Where any point is covered each gets a list, and a name becomes a list of names where it

@@ -20,7 +20,7 @@ from bnmf_core.numerics.matrix import stored
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the noise of an entry is."""
+    """Size of the noise of an entry."""
 
     fraction: float = setting(
         0.1, "Error fraction b", "The part of its own value that an entry may be off.", minimum=0

@@ -48,7 +48,7 @@ NEGLIGIBLE, NODES = 60.0, 200
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as good enough, and how fast the likelihood falls beyond."""
+    """Tolerance of a good enough fit, and the decay of the likelihood beyond."""
 
     objective: str = setting(
         SQUARED_ERROR.key,

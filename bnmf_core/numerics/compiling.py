@@ -1,4 +1,4 @@
-"""How long threads have compiled: the first run on a machine does, and later ones do not."""
+"""Compilation time of threads: the first run on a machine compiles, later ones do not."""
 
 import threading
 import time

@@ -38,7 +38,7 @@ class CountLines(NamedTuple):
 
 
 def count_lines(X: Matrix, mask: np.ndarray | None, scale: float, floor: float) -> CountLines:
-    """Those of X/scale, X (D, N), its entries above 0 raised by a floor.
+    """Lines of X/scale, X (D, N), with entries above 0 raised by a floor.
 
     ``mask`` is True where an entry was seen.
     """

@@ -1,4 +1,4 @@
-"""How far AW lies from X at the entry where they differ most."""
+"""Largest deviation of AW from X."""
 
 import numpy as np
 from numba import njit

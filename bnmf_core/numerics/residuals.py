@@ -1,4 +1,4 @@
-"""How far factorizations are from the data: squared and relative Frobenius errors."""
+"""Squared and relative Frobenius errors of factorizations."""
 
 import numpy as np
 from scipy import sparse

@@ -27,7 +27,7 @@ class SparseProducts:
 
     @classmethod
     def of(cls, X: Matrix) -> "SparseProducts | None":
-        """Those of X; None where too many of its entries are other than 0."""
+        """Products with X; None where too many of its entries are not 0."""
         entries = X.nnz if is_sparse(X) else np.count_nonzero(X)
         if entries > LARGEST_SHARE * X.shape[0] * X.shape[1]:
             return None

@@ -80,7 +80,7 @@ BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: count
 
 @dataclass(frozen=True)
 class State:
-    """Of m particles between two passes.
+    """State of m particles between two passes.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class State:
 
 
 class Step(NamedTuple):
-    """Where one particle goes next, and what is left of its way."""
+    """Next position of one particle, and its remaining distance."""
 
     A: np.ndarray
     kkt: float
@@ -356,7 +356,7 @@ def _settle(problem: Problem, after: State, p: int, found: Sums, converged: bool
 def plain_step(
     A: np.ndarray, slope: np.ndarray, curvature: np.ndarray, totals: np.ndarray
 ) -> np.ndarray:
-    """Where the quadratic of the loss is smallest over A ≥ 0, the weights held.
+    """Minimum of the quadratic of the loss over A ≥ 0, weights held.
 
     A, slope : (R, D). curvature : (R, R) of every row, or (D, R, R), where the loss is a quadratic
     near by only: a step that changes the fit of a row by the factor 1 + ρ, root mean square, is
@@ -413,7 +413,7 @@ def _left(
     found: Sums,
     data: np.ndarray,
 ) -> Step:
-    """How far A (R, D) is from where it goes."""
+    """Distance of A (R, D) from its limit."""
     curvature, slope = found.curvature[0], found.slope[0]
     bend = np.diag(curvature)[:, None] if curvature.ndim == 2 else np.einsum("drr->rd", curvature)
     distance = np.minimum(A, np.divide(slope, bend, out=np.zeros_like(A), where=bend > 0))
@@ -426,7 +426,7 @@ def _left(
 
 
 def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> float:
-    """What a fall of the loss, of the squared error half of it, is in nats at the noise left."""
+    """Nats of a decrease of the loss (half of the squared error), at the noise left."""
     if problem.loss is not SQUARED_ERROR:
         return lowered
     if lowered <= OF_X * data[0]:  # where X is met to its last digit, none is left to gain
@@ -436,7 +436,7 @@ def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> fl
 
 
 def measured(problem: Problem, f: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """What is shown of the loss f (m,), see :meth:`Loss.measured`; ``data`` as of ``Sums``."""
+    """Measure of fit of the loss f (m,), see :meth:`Loss.measured`; ``data`` as of ``Sums``."""
     if problem.loss is SQUARED_ERROR:
         return np.sqrt(f / data[0])
     mean, floor = data[1] / observed(problem), KULLBACK_LEIBLER.floor(problem.dataset)

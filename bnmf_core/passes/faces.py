@@ -42,7 +42,7 @@ class Bases:
         return np.ones((1, self.A.size), dtype=bool)
 
     def of(self, index: np.ndarray) -> "Bases":
-        """Itself: there is one."""
+        """The same object, as it has one particle."""
         return self
 
     def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What one block of X adds to the sums of a pass: the loss and its derivatives in A."""
+"""Sums over one block of X in a pass: the loss and its derivatives in A."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ ADDED = ("loss", "slope", "curvature", "shared", "totals", "squares", "log_joint
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Of m bases A (m, R, D), with the best weights W ≥ 0 given A, over some observations.
+    """Sums over some observations for m bases A (m, R, D) with the best weights W ≥ 0.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def added(parts: Iterable[Sums]) -> Sums:
 
 
 def chosen(sums: Sums, some: np.ndarray) -> Sums:
-    """Those of some of the bases."""
+    """Sums of some of the bases."""
     names = [field.name for field in dataclasses.fields(Sums) if field.name != "data"]
     return dataclasses.replace(sums, **{name: getattr(sums, name)[some] for name in names})
 

@@ -1,4 +1,4 @@
-"""Where particles lie, and the slopes of the model's log density there, for Stein kernels.
+"""Positions of particles, and gradients of the log density there, for Stein kernels.
 
 Two forms:
 

@@ -32,7 +32,7 @@ SATURATED, VANISHED = 0.99, 0.01
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """What every Stein kernel of M particles is made of, whatever its lengths and exponent.
+    """Products for all Stein kernels of M particles, independent of lengths and exponent.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Products:
 def products(
     particles: Particles, dataset: Dataset, form: str = "interior", lift: float = LIFT
 ) -> Products:
-    """Everything that Stein kernels of these particles need, under their own run's posterior.
+    """Products for Stein kernels of these particles, under their own run's posterior.
 
     For kernels of many lengths; :func:`kernel_matrix` makes one, and says what the arguments are.
 

@@ -77,7 +77,7 @@ def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
 
 
 def kkt_residual(K: np.ndarray, weights: np.ndarray) -> float:
-    """How far weights (M,) are from the optimum: 0 at the optimum only.
+    """Distance of weights (M,) from the optimum: 0 at the optimum only.
 
     At the optimum (Kw)_i ≥ wᵀKw for all i, with equality where w_i > 0. The largest of
     (wᵀKw − min Kw)/wᵀKw, which covers both since it is Σ w_i ((Kw)_i − min Kw), of |Σw − 1| and

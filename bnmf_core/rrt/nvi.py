@@ -36,7 +36,7 @@ COLLAPSED = (
 
 @dataclass(frozen=True)
 class Settings:
-    """How long the components climb, and how many belong together."""
+    """Iterations and the number of components of a mixture."""
 
     iterations: int = setting(
         300,
@@ -200,7 +200,7 @@ def _polished(
 def _some(
     problem: Problem, state: State, left: int, stopping: Stopping
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """As many of the starts that are left as fit into one step, and how many are left then."""
+    """Solve as many remaining starts as fit into one step; return how many are left."""
     each = hals.SOLVER.work(problem, min(stopping.max_iterations, MANY_ITERATIONS) / 3)
     first = len(state.A) - left
     last = min(len(state.A), first + max(1, int(solution.STEP_WORK / each)))

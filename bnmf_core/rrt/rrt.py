@@ -70,7 +70,7 @@ ROOM = 1e-9
 
 @dataclass(frozen=True)
 class Settings(OnlineSettings):
-    """How the tree begins and grows, and when a component joins the mixture."""
+    """Start and growth of the tree, and admission to the mixture."""
 
     way: str = setting(
         "by the model",
@@ -239,7 +239,7 @@ def step(
 def _grown(
     problem: Problem, state: State, before: Planted, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
-    """Some attempts; what they found is handed over."""
+    """Make some attempts and return the nodes found."""
     A_svd, W_svd = problem.svd(problem.rank)
     directions = None
     if state.way == DIVERSITY:

@@ -168,7 +168,7 @@ QUALITY, DIVERSITY = "quality", "diversity"
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """What a tree is to be planted with: A, W (b, D, R), (b, R, N); ``unsolved`` : how many are."""
+    """Starts of a tree: A, W (b, D, R), (b, R, N); ``unsolved`` : number of unsolved ones."""
 
     A: np.ndarray
     W: np.ndarray
@@ -247,7 +247,7 @@ def solved(
 def possible_starts(
     problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the starts A (M, D, R), W (M, R, N) whose likelihood is not zero.
+    """The starts A (M, D, R), W (M, R, N) with non-zero likelihood.
 
     Raises
     ------

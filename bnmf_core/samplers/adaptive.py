@@ -41,7 +41,7 @@ def longest_setting() -> int:
 
 @dataclass(frozen=True, eq=False)
 class WarmUp:
-    """What the adaptive warm-up of c chains has recorded so far.
+    """Record of the adaptive warm-up of c chains.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class WarmUp:
 
     @classmethod
     def begin(cls, A: np.ndarray, W: np.ndarray) -> "WarmUp":
-        """Of chains that start at A (c, R, D), W (c, R, N)."""
+        """Warm-up of chains that start at A (c, R, D), W (c, R, N)."""
         empty = np.empty((0, A.shape[0], 3 * A.shape[1] + 1))
         return cls(empty, 1, _directions(A), _directions(W), 0.0)
 

@@ -67,7 +67,7 @@ def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
 
 
 def _groups(chains: int) -> np.ndarray:
-    """How many chains go together, for each shard."""
+    """Number of chains in each shard."""
     shards = min(chains, max(FEWEST_SHARDS, -(-chains // MOST_TOGETHER)))
     each, rest = divmod(chains, shards)
     return each + (np.arange(shards) < rest)
@@ -85,7 +85,7 @@ def recorded(
     W: np.ndarray,
     diagnostics: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> Batch:
-    """Where the chains are at their draw of this number, which is 0 or below in the warm-up.
+    """States of the chains at their draw of this number, which is 0 or below in the warm-up.
 
     A chain that has made its draws goes on beside the others, unrecorded.
 

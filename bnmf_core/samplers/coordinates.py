@@ -56,7 +56,7 @@ class Coordinates(Protocol):
         """
 
     def log_constant(self, problem: Problem) -> float:
-        """What the log density in q lacks for its total to be that of the posterior in (A, W)."""
+        """Constant that turns the log density in q into that of the posterior in (A, W)."""
 
 
 def coordinates(problem: Problem) -> Coordinates:
@@ -84,7 +84,7 @@ class EntryCoordinates:
 
     @property
     def reflected(self) -> None:
-        """There are no walls."""
+        """No coordinate is reflected."""
 
     @property
     def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:
@@ -203,7 +203,7 @@ class SimplexCoordinates:
         return slice(self.D - 1, None)
 
     def log_constant(self, problem: Problem) -> float:
-        """Of the unit of W."""
+        """Constant from the unit of W."""
         return problem.rank * problem.dataset.N * float(np.log(self.unit))
 
     @cached_property

@@ -65,7 +65,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are, A (c, R, D) and W (c, R, N).
+    """State of c chains, A (c, R, D) and W (c, R, N).
 
     draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     k : (c,) the dispersion of negative binomial counts, which is drawn as well; (0,) elsewhere.
@@ -282,7 +282,7 @@ def work(problem: Problem, settings: Settings) -> float:
 
 
 def works(problem: Problem, _: Settings) -> str:
-    """Of counts other works than of Gaussian noise."""
+    """References, which differ for counts and Gaussian noise."""
     return sources.works(problem) if sources.serve(problem) else ALGORITHM.reference
 
 

@@ -42,7 +42,7 @@ BLOCK_KEY = 2
 
 @dataclass(frozen=True)
 class State:
-    """Where chains are between two passes.
+    """State of chains between two passes.
 
     chains : the bases and the sample's weights that were recorded last, and how far they are.
     A : (c, R, D) the bases of the next pass. seed : of the run.
@@ -55,7 +55,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What a pass brings back of one block.
+    """Results of a pass for one block.
 
     W : (c, R, n) weights that were drawn. sums : what A is drawn from, added over blocks.
     loss, log_joint : (c,). data : as of :class:`~bnmf_core.passes.sums.Sums`.

@@ -46,7 +46,7 @@ SEARCHED, PILOTED = 0.1, 0.2
 
 @dataclass(frozen=True)
 class Settings:
-    """Where modes come from, how they are fitted, and how chains go on from there."""
+    """Search and fit of modes, and the chains that follow."""
 
     chains: int = chains_setting(4)
     start: str = setting(
@@ -214,7 +214,7 @@ def _piloted(
     dropped = settings.pilot // 3
 
     def moments(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
+        """Summands of the pilot: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
         if not _fits(problem, settings):
             return annealed_jump.moments(problem, A, W)
         z = fitted_jump.logarithms(fitted_jump.floored(A), fitted_jump.floored(W))
@@ -277,7 +277,7 @@ def _modes_of(proposal: FittedModes | Anchors) -> int:
 
 
 def _none_accepted(proposal: FittedModes | Anchors, state: State) -> str:
-    """That every chain stayed in its mode, and what to do; "" with one mode."""
+    """Note that every chain stayed in its mode, with advice; "" with one mode."""
     if _modes_of(proposal) == 1:
         return ""
     do = "more steps of an annealed jump are accepted more often"

@@ -82,7 +82,7 @@ def _along(slope: float, length: float, u: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _gained(F: np.ndarray, other: np.ndarray, step: float, shape: float) -> float:
-    """What the power of a gamma density gains from F to F + step·other."""
+    """Change of the log power term of a gamma density from F to F + step·other."""
     if shape == 1.0:
         return 0.0
     found = 0.0

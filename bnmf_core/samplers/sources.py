@@ -44,7 +44,7 @@ def of(problem: Problem) -> Sources:
 
 
 def works(problem: Problem) -> str:
-    """Where the sweeps of the problem's counts were published, in short."""
+    """Short references for the sweeps of the problem's counts."""
     return "Cemgil 2009" + "; Zhou & Carin 2015" * (of(problem).dispersion is not None)
 
 

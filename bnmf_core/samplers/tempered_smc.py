@@ -43,7 +43,7 @@ TYPICAL_RISES = 150
 
 @dataclass(frozen=True)
 class Settings:
-    """How many populations, how large, and how slowly they go."""
+    """Number and size of populations, and the pace of tempering."""
 
     populations: int = setting(
         4,

@@ -341,7 +341,7 @@ def _exponential_part(t: float, u: float) -> float:
 
 @numba.njit(cache=True, error_model="numpy")
 def _set_out(pull: float, sd: float, largest: float, u: float) -> tuple[float, float]:
-    """What :func:`_draw` is given for a density ∝ exp(−pull·x − ½x²/sd²) on 0 ≤ x ≤ largest."""
+    """Arguments of :func:`_draw` for a density ∝ exp(−pull·x − ½x²/sd²) on 0 ≤ x ≤ largest."""
     reach = largest / sd
     if sd == np.inf or reach < NARROW:
         return 0.0, 1.0

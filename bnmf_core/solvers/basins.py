@@ -1,4 +1,4 @@
-"""Where a solver ends that starts at a draw: the optimum whose basin the draw lies in."""
+"""The optimum that a solver reaches from a draw: the draw lies in its basin."""
 
 from collections.abc import Callable
 

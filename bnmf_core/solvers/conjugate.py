@@ -202,7 +202,7 @@ def _answer(
     row: int,
     odds: float,
 ) -> tuple[np.ndarray, float]:
-    """What the preconditioner answers to the curvature that a tied entry adds.
+    """Correction of the preconditioner for the curvature of a tied entry.
 
     The others of its row move it all together: κ u uᵀ, u = 1 on those that are free and κ = odds²
     times the row's curvature. With P⁻¹ without it, (P + κ u uᵀ)⁻¹ = P⁻¹ − c P⁻¹u uᵀP⁻¹; P⁻¹u, c.
@@ -226,7 +226,7 @@ def _take_off(z: np.ndarray, free: np.ndarray, row: int, answer: np.ndarray, par
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
 def _halve(inner: np.ndarray, left: np.ndarray) -> None:
-    """What one half of a product with H takes of the rows of a stack: left (R, 2 R + K).
+    """Coefficients of one half of a product with H for the rows of a stack: left (R, 2 R + K).
 
     ``inner`` (R, R + K) : of the other factor's direction with that factor and with X. The first
     columns of ``left``, that factor's Gram matrix, are there already.

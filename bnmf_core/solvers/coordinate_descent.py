@@ -158,7 +158,7 @@ def _round(
 
 
 def _divergences(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Of factors as the steps keep them, A (m, R, D) and W (m, R, N)."""
+    """Divergences of factors A (m, R, D) and W (m, R, N)."""
     return problem.loss.values(problem, A.swapaxes(1, 2), W)
 
 

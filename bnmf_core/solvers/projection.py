@@ -140,7 +140,7 @@ class View:
 
 
 def suits(problem: Problem) -> bool:
-    """Whether X is so small, or so long, that this is the fastest way; it takes lengths away from
+    """Whether X is so small, or so long, that this is the fastest method; it removes lengths from
     components, and so holds none.
     """
     if long_view.suits(problem):

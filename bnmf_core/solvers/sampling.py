@@ -36,7 +36,7 @@ DEPENDENT = 1e-6
 
 
 def count(problem: Problem) -> int:
-    """How many parts the longer side of X is cut into; 1 where that does not pay.
+    """Number of parts of the longer side of X; 1 where splitting does not pay.
 
     It does where X is compressed, and nothing is held.
     """

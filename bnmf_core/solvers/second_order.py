@@ -60,7 +60,7 @@ class View(Protocol):
         """(m or 1, n), entries that may be moved by themselves."""
 
     def of(self, index: np.ndarray) -> "View":
-        """That of some of the vectors."""
+        """The view of some of the vectors."""
 
     def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         """(m, n)."""
@@ -251,7 +251,7 @@ def _certify(
     gain: np.ndarray,
     movement: np.ndarray,
 ) -> np.ndarray:
-    """What some may still gain, and degrees that they have still to turn, put in place.
+    """Write the remaining gain and rotation (degrees) of some particles in place.
 
     By the minimum of the quadratic, however far it is, in ``left`` products at most; where it is
     reached, that is the direction from here. Returns the products.

@@ -1,4 +1,4 @@
-"""What every solver shares: factorizations being solved, and when they have settled.
+"""Shared state of solvers: factorizations being solved, and convergence.
 
 With gaps in X the error is summed over its seen entries, S_dn = 1 where X was seen and 0 elsewhere:
 Σ S_dn (X_dn − (AW)_dn)². For row d of A that is a quadratic of the linear term (X Wᵀ)_d, as without
@@ -76,7 +76,7 @@ class Solution:
     handed: int = field(default=0, kw_only=True)
 
     def part_of(self, some: slice) -> "Solution":
-        """Some of the factorizations, as they stand."""
+        """A selection of the factorizations."""
         arrays: dict[str, Any] = {
             k: v[some] for k, v in vars(self).items() if isinstance(v, np.ndarray)
         }
@@ -366,7 +366,7 @@ def iterations_that_fit(work: float) -> int:
 
 
 def nats(problem: Problem, lowered: Any, squared_error: Any) -> Any:
-    """What lowering ½‖X − AW‖² by so much, (m,), is in nats, at the noise that is left.
+    """Gain in nats of lowering ½‖X − AW‖² by so much, (m,), at the noise that is left.
 
     What is rounding of ‖X‖² is nothing: where X is met to its last digit, none is left to gain.
     """

@@ -27,7 +27,7 @@ class Ties:
     odds: np.ndarray
 
     def of(self, index: np.ndarray) -> "Ties":
-        """Those of some of the factorizations."""
+        """Ties of some of the factorizations."""
         return Ties(self.component[index], self.entry[index], self.odds[index])
 
     def imposed(self, A: np.ndarray) -> np.ndarray:

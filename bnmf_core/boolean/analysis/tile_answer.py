@@ -213,7 +213,7 @@ def _row(rank: int, run: RunTiles, X: np.ndarray) -> dict[str, int]:
 
 
 def rank_sentence(table: pd.DataFrame, members: str) -> str:
-    """What changes with the rank; "" of one alone. ``table`` : :func:`rank_table`."""
+    """Sentence on changes with the rank; "" for one rank. ``table`` : :func:`rank_table`."""
     if len(table) < 2:
         return ""
     wrong = table["missed"] + table["filled_in"]

@@ -78,14 +78,14 @@ class RunTiles:
 
 @dataclass(frozen=True)
 class Tiles:
-    """What is stored. problem : why there is nothing; "" where there is."""
+    """Stored tiles. problem : why there are none; "" where there are."""
 
     folder: Path
     problem: str
     run_ids: tuple[str, ...] = ()
 
     def of_run(self, run_id: str) -> RunTiles:
-        """What one of ``run_ids`` says."""
+        """The tiles of one of ``run_ids``."""
         arrays = files.read_arrays(self.folder / f"{run_id}.npz")
         table = pd.DataFrame(files.read_json(self.folder / f"{run_id}.json"))
         curves = {
@@ -101,7 +101,7 @@ class Tiles:
 
 
 def targets(dataset: Dataset) -> dict[str, np.ndarray]:
-    """What cells can be compared with, (D, N) each of 0, 1 and NaN where it is not known."""
+    """Reference tables, (D, N) each of 0, 1 and NaN where unknown."""
     X = dataset.dense().astype(np.float64)
     if dataset.mask is not None:
         X[~dataset.mask] = np.nan
@@ -165,7 +165,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
 
 
 def read(comparison: Comparison, folder: Path) -> Tiles:
-    """What is stored."""
+    """The stored tiles."""
     found = files.read_json(folder / "tiles.json")
     return Tiles(folder, found["problem"], tuple(found.get("run_ids", ())))
 

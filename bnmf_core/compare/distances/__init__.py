@@ -1,4 +1,4 @@
-"""How different, how widely spread and how good factorizations are."""
+"""Distances, spreads and invariants of factorizations."""
 
 from collections.abc import Callable
 from typing import Any

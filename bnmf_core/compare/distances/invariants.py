@@ -104,7 +104,7 @@ QUANTITIES: dict[str, Invariant] = {
 
 
 def quantities(loss: Loss | None) -> dict[str, Invariant]:
-    """The same in the words of a loss; None: of runs of different ones."""
+    """The invariants with the name of a loss; None: losses differ."""
     if loss is None:
         return QUANTITIES
     means = UNEXPLAINED if loss is SQUARED_ERROR else f"{loss.ends}."

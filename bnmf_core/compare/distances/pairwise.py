@@ -117,7 +117,7 @@ def pairwise_of_several(
     cancel: Callable[[], bool] | None = None,
     executor: Executor | None = None,
 ) -> list[np.ndarray]:
-    """As :func:`pairwise`, of distances that are :func:`matched_alike`: (M, M) of each.
+    """Like :func:`pairwise`, for several distances that are :func:`matched_alike`: (M, M) each.
 
     Their components are matched once for all of them. ``executor`` : where tiles are measured, as
     of ``open_executor``; None: in threads here.
@@ -229,7 +229,7 @@ class _Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What is compared with what; whoever measures tiles of it is given it once.
+    """The factorizations to compare, passed once to each worker that measures tiles.
 
     others : None where the factorizations are compared with each other.
     """

@@ -1,4 +1,4 @@
-"""Where the nodes of trees lie, and where other runs went.
+"""Map of the nodes of trees and of other runs.
 
 A run is a tree when its particles tell which one they grew from: the diagnostic "parent", the
 number of a particle, −1 for one that the tree began with.
@@ -65,7 +65,7 @@ class TreePart(NamedTuple):
 
 
 def trees(comparison: Comparison) -> list[int]:
-    """Which of the comparison's runs are trees, by their number in it."""
+    """Numbers of the comparison's runs that are trees."""
     return [i for i, p in enumerate(comparison.particles) if "parent" in p.diagnostics]
 
 

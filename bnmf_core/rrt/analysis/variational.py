@@ -1,4 +1,4 @@
-"""What every factorization adds to a variational mixture of Gaussians.
+"""Variational mixtures of Gaussians from the factorizations of each run.
 
 All factorizations of a run are proposed, in the order of their number, to a mixture that is empty
 at first (online variational inference; paper 2, §3.1): as they are, and at their best scale.
@@ -50,7 +50,7 @@ PROPOSING = 0.8
 
 
 class Proposals(NamedTuple):
-    """What became of the factorizations of one run.
+    """Decisions on the factorizations of one run.
 
     decisions : one row per proposal with the columns of ``Decision``, but ``left`` for
         ``removed``: the proposal at which the component left again, −1 if it has not.
@@ -125,7 +125,7 @@ class Mixtures:
         return weights.to_numpy()
 
     def coverage(self, metric: str, variant: str, kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.
+        """Distances between the components of every run; ``kind`` is a key of ``KINDS``.
 
         Returns
         -------
@@ -310,7 +310,7 @@ def _distances(
 
 
 def read(comparison: Comparison, folder: Path) -> Mixtures:
-    """What is stored of every run."""
+    """The stored mixtures of every run."""
     return Mixtures(folder, **files.read_json(folder / "mixtures.json"))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bnmf_core.boolean.arcsine_slice import slice_factors
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Box, Capability, InverseGamma, given
+from bnmf_core.core.model import Box, Capability, InverseGamma, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
@@ -154,7 +154,7 @@ def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> n
 
 def box_of(problem: Problem) -> Box:
     """The prior of entries between 0 and 1, and of the noise, under the problem's settings."""
-    return given(problem.model.box)(problem.model_settings)
+    return required(problem.model.box)(problem.model_settings)
 
 
 def work(problem: Problem, settings: Settings) -> float:

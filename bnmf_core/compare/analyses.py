@@ -1,4 +1,4 @@
-"""Components of two analyses beside each other: of two cohorts, or of one in two scalings."""
+"""Matching of components of two analyses: of two cohorts, or of one in two scalings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MOST_COLUMNS, TURNED = 50, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Analyses:
-    """R components of one analysis beside S of another, over the features that both have.
+    """R components of one analysis matched with S of another, over their common features.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Analyses:
         return np.asarray(self.matched <= SAME_MODE)
 
 
-def beside(first: np.ndarray, second: np.ndarray) -> Analyses:
+def compare_components(first: np.ndarray, second: np.ndarray) -> Analyses:
     """Match components of the best modes, and judge them by all modes of both analyses.
 
     Parameters
@@ -81,8 +81,8 @@ def beside(first: np.ndarray, second: np.ndarray) -> Analyses:
     Examples
     --------
     >>> import numpy as np
-    >>> from bnmf_core.compare.analyses import beside
-    >>> found = beside(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
+    >>> from bnmf_core.compare.analyses import compare_components
+    >>> found = compare_components(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
     >>> found.partner, found.same, found.nearest
     (array([1, 0]), array([ True, False]), array([ 0., 90.]))
     """
@@ -124,7 +124,7 @@ def _spread(A: np.ndarray) -> np.ndarray:
 def scaled_otherwise(first: Dataset, second: Dataset, shared: SharedFeatures) -> str:
     """Why two datasets seem to be scaled differently, in a sentence; "" where nothing says so.
 
-    Other units, counts beside other numbers, or other values of samples of the same name.
+    Different units, counts against other numbers, or different values of samples of one name.
     """
     if first.unit and second.unit and first.unit != second.unit:
         return f"One is in “{first.unit}”, the other in “{second.unit}”."
@@ -195,7 +195,7 @@ def describe_shared_components(
     return " ".join(sentences)
 
 
-def beside_table(
+def comparison_table(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],

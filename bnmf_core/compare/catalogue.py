@@ -9,7 +9,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import listed
 
 # Components of which a sentence tells.
-MOST_TOLD = 3
+MOST_LISTED = 3
 
 
 def as_cosine(value: float) -> str:
@@ -118,7 +118,7 @@ def describe_nearest_entries(
     apart = [np.ptp(found[:, r, :][:, nearest[:, r]], axis=0).max() for r in differing]
     order = differing[np.argsort(-np.array(apart), kind="stable")]
     texts = []
-    for r in order[:MOST_TOLD]:
+    for r in order[:MOST_LISTED]:
         second = int(np.flatnonzero(nearest[:, r] != nearest[0, r])[0])
         each = (
             f"{entries[nearest[k, r]]} ({shown(best[k, r])}) in {modes[k]}" for k in (0, second)

@@ -15,7 +15,7 @@ stats = lazy("scipy.stats")
 # needs, too.
 MOST_PERIODS, FEWEST = 40, 5
 # Classes of which a sentence tells.
-MOST_TOLD = 3
+MOST_LISTED = 3
 # Above this probability a difference between classes is no more than chance.
 LEVEL = 0.05
 
@@ -141,7 +141,9 @@ def describe_usage(
     names, table = list(means), np.array([of[:, component] for of in means.values()])
     order = np.argsort(-table[:, 0], kind="stable")
     shares = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
-    shown = listed(shares if len(shares) <= MOST_TOLD else [*shares[:MOST_TOLD], "less in others"])
+    shown = listed(
+        shares if len(shares) <= MOST_LISTED else [*shares[:MOST_LISTED], "less in others"]
+    )
     text = f"Mean share in {modes[0]}, by class: {shown}."
     largest = table.argmax(axis=0)
     if chance > LEVEL:

@@ -14,7 +14,7 @@ stats = lazy("scipy.stats")
 # The false discovery rate below which a set is reported.
 LEVEL = 0.05
 # Number of components that a sentence lists.
-MOST_TOLD = 3
+MOST_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def describe_enrichment(
     order = differing[np.argsort(-np.array(apart), kind="stable")]
     texts = [
         f"component {components[r]}: {_by_mode(found, best, r, sets, modes)}"
-        for r in order[:MOST_TOLD]
+        for r in order[:MOST_LISTED]
     ]
     return (
         f"The best set depends on the mode for {differing.size} of {len(components)} components: "

@@ -30,7 +30,7 @@ ZERO = 1e-6
 # A singular value below this part of the largest is 0.
 SINGULAR = 1e-6
 # Degrees below which a component hardly turns, and components of which a sentence tells.
-HARDLY, MOST_SAID = 1.0, 3
+HARDLY, MOST_LISTED = 1.0, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +106,13 @@ with component 1 without any change of AW, and turns by up to 9°.'
         sentences.append(f"Every factorization with the same AW has {which} as it is.")
     turned, other = found.turns.max(axis=0), found.turns.argmax(axis=0)
     mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
-    for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():
+    for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_LISTED].tolist():
         sentences.append(
             f"Component {called[j]} can be mixed with component {called[int(other[j])]} without "
             f"any change of AW, and turns by up to {turned[j]:.0f}°."
         )
-    if mixed.size > MOST_SAID:
-        sentences.append(f"So can {mixed.size - MOST_SAID} more.")
+    if mixed.size > MOST_LISTED:
+        sentences.append(f"So can {mixed.size - MOST_LISTED} more.")
     open_ = np.flatnonzero(~found.columns & (turned < HARDLY))
     if open_.size:
         which = listed([called[r] for r in open_.tolist()])

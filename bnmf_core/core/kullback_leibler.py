@@ -133,8 +133,8 @@ class KullbackLeibler(Loss):
     def work(self, problem: "Problem") -> float:
         """Multiply-adds of three products and of φ at each stored entry."""
         data = problem.dataset
-        beside = STORED_WORK if data.is_sparse else ENTRY_WORK
-        return (3.0 * problem.rank + beside) * data.stored_entries
+        extra = STORED_WORK if data.is_sparse else ENTRY_WORK
+        return (3.0 * problem.rank + extra) * data.stored_entries
 
     def size(self, dataset: Dataset) -> float:
         """ΣX."""

@@ -278,7 +278,7 @@ class Model:
         if self.sources is not None:
             counted = self.sources(settings, D)
             return counted.A, counted.W
-        drawn = given(self.conditionals)(settings)
+        drawn = required(self.conditionals)(settings)
         return drawn.A, drawn.W
 
     @property
@@ -298,13 +298,13 @@ class Model:
         return frozenset(capability for capability, is_able in able.items() if is_able)
 
 
-def given(part: Part | None) -> Part:
-    """A part of a model that an algorithm needs, and so has.
+def required(part: Part | None) -> Part:
+    """Return an optional part of a model that an algorithm requires.
 
     Raises
     ------
     SettingsError
-        When the model lacks it: what was called does not declare what it needs.
+        When the model lacks the part: the algorithm does not declare this need.
     """
     if part is None:
         raise SettingsError("The model cannot do what is asked of it here; choose another model.")

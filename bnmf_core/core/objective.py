@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 
 
@@ -97,21 +97,21 @@ class MaximumPosterior:
         self, A: np.ndarray, W: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """−log p (M,) and its gradients."""
-        values, by_A, by_W = given(self.problem.model.log_joint_and_score)(self.problem, A, W)
+        values, by_A, by_W = required(self.problem.model.log_joint_and_score)(self.problem, A, W)
         return -values, -by_A, -by_W
 
     def gradients_along(
         self, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Minus the Hessian of log p times a direction."""
-        along_A, along_W = given(self.problem.model.score_along)(
+        along_A, along_W = required(self.problem.model.score_along)(
             self.problem, A, W, moved_A, moved_W
         )
         return -along_A, -along_W
 
     def curvatures(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Curvatures of the loss, in nats: exponential priors have none."""
-        per_loss = given(self.problem.model.per_loss)(self.problem.model_settings)
+        per_loss = required(self.problem.model.per_loss)(self.problem.model_settings)
         of_A, of_W = self.problem.loss.curvatures(self.problem, A, W)
         return per_loss * of_A, per_loss * of_W
 

@@ -170,14 +170,14 @@ def explorer(
     Settings: type[SettingsT],
     follow_lengths: bool,
     passes: float,
-    beside: tuple[Capability, ...] = (),
+    extra_needs: tuple[Capability, ...] = (),
     **described: Any,
 ) -> Algorithm[SettingsT, State]:
     """The algorithm that moves particles from ``starts`` along ``direction``.
 
     ``follow_lengths``: whether open length scales are taken anew at each iteration, or from the
     starts. ``passes``: how many times the work of one Stein variational gradient an iteration
-    takes. ``beside``: what it needs of a model besides slopes and a density nowhere zero, as
+    takes. ``extra_needs``: of a model, besides slopes and a density nowhere zero, as
     elsewhere no slope leads back. ``described`` holds key, label, color, summary and reference.
     """
     label = described["label"]
@@ -230,7 +230,7 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *beside, supports=SUPPORTS),
+        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *extra_needs, supports=SUPPORTS),
         check=check,
         works=None,
         **described,

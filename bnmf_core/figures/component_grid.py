@@ -141,7 +141,7 @@ def component_grid(
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
     """Small text at a place of the grid; left of it where x is below 0."""
-    beside = {"xref": "paper", "x": 0, "xshift": -8} if x < 0 else {"x": x}
+    position = {"xref": "paper", "x": 0, "xshift": -8} if x < 0 else {"x": x}
     return {
         "text": text,
         "y": y,
@@ -150,7 +150,7 @@ def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
         "showarrow": False,
         "font": {"size": 11},
         "align": anchor,
-        **beside,
+        **position,
     }
 
 

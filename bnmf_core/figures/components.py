@@ -29,7 +29,7 @@ from bnmf_core.lazy import lazy
 Image = lazy("PIL.Image")
 
 # Number of features in hover texts; the longest bar of blocks.
-TOLD, BLOCKS = 8, 16
+IN_HOVER, BLOCKS = 8, 16
 # Pixels that the longer side of a picture has at least.
 PICTURE = 64
 
@@ -80,7 +80,7 @@ def pictures(
 
 
 def _strongest(A: np.ndarray) -> list[np.ndarray]:
-    return [found[found >= 0] for found in top_indices(A, TOLD, RELEVANCE)]
+    return [found[found >= 0] for found in top_indices(A, IN_HOVER, RELEVANCE)]
 
 
 def _bar(dataset: Dataset, strong: np.ndarray, parts: np.ndarray) -> list[str]:

@@ -160,14 +160,14 @@ def basis_bars(
         shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
     above = [in_lines(row, ROW_WIDTH / K) for row in rows]
-    beside = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
+    row_titles = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
     figure = make_subplots(
         rows=R,
         cols=K,
         shared_xaxes=True,
         shared_yaxes="rows",
         column_titles=above,
-        row_titles=beside,
+        row_titles=row_titles,
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )

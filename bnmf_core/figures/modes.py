@@ -184,9 +184,9 @@ def placed_labels(
         taken.append(boxes[best])
         note = {"x": x * scale, "y": y * scale, "text": text, "showarrow": False}
         # Beside a circle text begins, or ends, where the circle does, however long it is.
-        beside = AROUND[best][0]
-        anchor = "center" if not beside else "left" if beside > 0 else "right"
-        shift = {"xshift": float(beside * (r + 4)), "yshift": float(away[best][1])}
+        side = AROUND[best][0]
+        anchor = "center" if not side else "left" if side > 0 else "right"
+        shift = {"xshift": float(side * (r + 4)), "yshift": float(away[best][1])}
         notes.append(note | shift | {"xanchor": anchor, "font": {"size": 13}})
     return notes
 

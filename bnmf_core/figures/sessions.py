@@ -356,9 +356,9 @@ def _profiles(
     heights = shares(A[None])[0]
     heights = heights / max(heights.max(), 1e-300)
     classes = substitutions(dataset.features)
-    beside = 0.0 if classes is None else NUMBER * across / place.pixels
-    profiles = [Profile(heights[:, r], r, (x + beside, y + 0.92)) for r, (x, y) in enumerate(at)]
-    draw_profiles(place.figure, profiles, (0.92 - beside, 0.86), classes, **axes)
+    margin = 0.0 if classes is None else NUMBER * across / place.pixels
+    profiles = [Profile(heights[:, r], r, (x + margin, y + 0.92)) for r, (x, y) in enumerate(at)]
+    draw_profiles(place.figure, profiles, (0.92 - margin, 0.86), classes, **axes)
     if classes is None:
         return
     bottom, top = _edges("parts")

@@ -29,9 +29,9 @@ class Sketch(go.Figure):
     copied and must not change any more.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        if given or named:  # as when it is copied
-            super().__init__(*given, **named)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        if args or named:  # as when it is copied
+            super().__init__(*args, **named)
             return
         self._sketched: Plain | None = {"data": [], "layout": {}}
 
@@ -58,12 +58,12 @@ class Sketch(go.Figure):
         self._check()
         return None
 
-    def add_trace(self, trace: Any, *given: Any, **named: Any) -> "Sketch":
+    def add_trace(self, trace: Any, *args: Any, **named: Any) -> "Sketch":
         """Add a trace; a dictionary is stored as it is."""
-        sketched = self._sketch(named | trace) if isinstance(trace, dict) and not given else None
+        sketched = self._sketch(named | trace) if isinstance(trace, dict) and not args else None
         if sketched is None:
             self._check()
-            return super().add_trace(trace, *given, **named)
+            return super().add_trace(trace, *args, **named)
         sketched["data"].append(_plain(trace))
         return self
 
@@ -112,12 +112,12 @@ class Sketch(go.Figure):
             **props,
         )
 
-    def add_shape(self, *given: Any, **props: Any) -> "Sketch":
+    def add_shape(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        sketched = None if given else self._sketch(props)
+        sketched = None if args else self._sketch(props)
         if sketched is None:
             self._check()
-            return super().add_shape(*given, **props)
+            return super().add_shape(*args, **props)
         sketched["layout"].setdefault("shapes", []).append(_plain(props))
         return self
 
@@ -129,21 +129,21 @@ class Sketch(go.Figure):
         across = {"x0": x, "x1": x, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
         return self.add_shape(type="line", **across, **props)
 
-    def update_xaxes(self, *given: Any, **props: Any) -> "Sketch":
+    def update_xaxes(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        if not self._of_axes("xaxis", given, props):
-            super().update_xaxes(*given, **props)
+        if not self._of_axes("xaxis", args, props):
+            super().update_xaxes(*args, **props)
         return self
 
-    def update_yaxes(self, *given: Any, **props: Any) -> "Sketch":
+    def update_yaxes(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        if not self._of_axes("yaxis", given, props):
-            super().update_yaxes(*given, **props)
+        if not self._of_axes("yaxis", args, props):
+            super().update_yaxes(*args, **props)
         return self
 
-    def _of_axes(self, kind: str, given: tuple[Any, ...], props: Plain) -> bool:
+    def _of_axes(self, kind: str, args: tuple[Any, ...], props: Plain) -> bool:
         """Whether the sketch took ``props`` for all axes of a kind."""
-        sketched = None if given or "selector" in props else self._sketch(props)
+        sketched = None if args or "selector" in props else self._sketch(props)
         if sketched is None:
             self._check()
             return False

@@ -54,9 +54,9 @@ def product(X: Sparse, F: np.ndarray, single: bool = False) -> np.ndarray:
     result = np.empty((m * R, X.shape[1]))
     added = _added if isinstance(X, sparse.csc_array) else _spread
     for first in range(0, m * R, WIDTH):
-        beside = np.ascontiguousarray(flat[first : first + WIDTH].T, dtype=kind)
-        total = np.zeros((X.shape[1], beside.shape[1]), dtype=kind)
-        added(X.indptr, X.indices, X.data, beside, total)
+        columns = np.ascontiguousarray(flat[first : first + WIDTH].T, dtype=kind)
+        total = np.zeros((X.shape[1], columns.shape[1]), dtype=kind)
+        added(X.indptr, X.indices, X.data, columns, total)
         result[first : first + WIDTH] = total.T
     return result.reshape(m, R, -1)
 

@@ -8,7 +8,7 @@ the bound has no slope that leads back, so there each centre goes as far as it s
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 from bnmf_core.lazy import lazy
 from bnmf_core.rrt.mixture import log_kernel
@@ -104,8 +104,8 @@ def bound(
     """The bound of equally weighted Gaussians, and its gradients in A, W and log σ²."""
     M, variances = A.shape[0], np.exp(log_variances)
     entropy, by_A, by_W, by_variances = _entropy(A, W, variances)
-    log_joint, score_A, score_W = given(problem.model.log_joint_and_score)(problem, A, W)
-    trace, trace_A, trace_W = given(problem.model.curvature)(problem, A, W)
+    log_joint, score_A, score_W = required(problem.model.log_joint_and_score)(problem, A, W)
+    trace, trace_A, trace_W = required(problem.model.curvature)(problem, A, W)
     half = (0.5 * variances)[:, None, None]
     by_A += (score_A + half * trace_A) / M
     by_W += (score_W + half * trace_W) / M

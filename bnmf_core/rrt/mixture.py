@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.core.model import Support, given
+from bnmf_core.core.model import Support, required
 from bnmf_core.core.problem import Problem
 
 # Gaussians over all entries, at any scale of a component, fit where no entry has another bound
@@ -193,7 +193,7 @@ def component_of(problem: Problem, A: np.ndarray, W: np.ndarray, rescale: bool) 
     if rescale:
         A, W = (F[0] for F in best_scale(A[None], W[None]))
     log_joint = problem.model.log_joint(problem, A[None], W[None])[0]
-    trace = given(problem.model.curvature)(problem, A[None], W[None])[0][0]
+    trace = required(problem.model.curvature)(problem, A[None], W[None])[0][0]
     return Component(np.concatenate([A.ravel(), W.ravel()]), float(log_joint), float(trace))
 
 
@@ -222,6 +222,6 @@ def variance_alone(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
     the likelihood's place, and of the factorizations the one with the smallest curvature counts. So
     σ² grows with ε, and with it how far a component must lie from the others.
     """
-    curvature = problem.model.noise_curvature or given(problem.model.curvature)
+    curvature = problem.model.noise_curvature or required(problem.model.curvature)
     traces = curvature(problem, *best_scale(A, W))[0]
     return problem.rank * (problem.dataset.D + problem.dataset.N) / float((-traces).min())

@@ -13,7 +13,7 @@ import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import MANY_ITERATIONS
@@ -225,7 +225,7 @@ def _around_one(
         center = np.repeat(F[best : best + 1], len(F), axis=0)
         nudged = np.maximum(center + NUDGE * sigma * rng.standard_normal(center.shape), 0.0)
         moved.append((center, nudged))
-    possible = given(problem.model.offending)(problem, moved[0][1], moved[1][1]) < 0
+    possible = required(problem.model.offending)(problem, moved[0][1], moved[1][1]) < 0
     A, W = (np.where(possible[:, None, None], nudged, center) for center, nudged in moved)
     return A, W, np.full(len(A), 2 * np.log(sigma))
 

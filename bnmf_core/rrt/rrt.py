@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.threshold import rounded_up
@@ -233,7 +233,7 @@ def step(
         return replace(state, starts=Starts(*solved)), Batch.empty(problem)
     if state.starts is not None:
         return _planted(problem, state, state.starts, settings)
-    return _grown(problem, state, given(state.tree), settings, rng)
+    return _grown(problem, state, required(state.tree), settings, rng)
 
 
 def _grown(

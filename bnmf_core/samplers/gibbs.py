@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Capability, EntryPrior, given
+from bnmf_core.core.model import Capability, EntryPrior, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers import sources
 from bnmf_core.samplers.adaptive import (
@@ -142,7 +142,7 @@ def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
 
 def warmed(problem: Problem, state: State, settings: Settings) -> State:
     """The chains after a sweep of an adaptive warm-up, which may be its last."""
-    warm_up = given(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
+    warm_up = required(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
     if not warm_up.full:
         return replace(state, warm_up=warm_up)
     warm_up, stationary = warm_up.checked()
@@ -188,7 +188,7 @@ def sweep(
     if sources.serve(problem):
         A, W, _ = sources.sweep(problem, A, W, np.empty(0), rng)
         return A, W
-    drawn = given(problem.model.conditionals)(problem.model_settings)
+    drawn = required(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen
     if seen is not None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from bnmf_core.core.errors import raise_if_cancelled
-from bnmf_core.core.model import Conditionals, given
+from bnmf_core.core.model import Conditionals, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.populations import Population
 from bnmf_core.numerics.residuals import squared_errors
@@ -61,7 +61,7 @@ class ConditionalPosterior:
     @cached_property
     def drawn(self) -> Conditionals:
         """Conditionals of entries."""
-        return given(self.problem.model.conditionals)(self.problem.model_settings)
+        return required(self.problem.model.conditionals)(self.problem.model_settings)
 
     @cached_property
     def heat(self) -> float:

@@ -16,7 +16,7 @@ sums over rows and columns are held. An entry that was not seen is in no sum.
 import numba
 import numpy as np
 
-from bnmf_core.core.model import GammaPrior, Sources, given
+from bnmf_core.core.model import GammaPrior, Sources, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.binomial import LOG_FACTORIALS, draw
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
@@ -40,7 +40,7 @@ def serve(problem: Problem) -> bool:
 
 def of(problem: Problem) -> Sources:
     """The sources of the problem's model."""
-    return given(problem.model.sources)(problem.model_settings, problem.dataset.D)
+    return required(problem.model.sources)(problem.model_settings, problem.dataset.D)
 
 
 def works(problem: Problem) -> str:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.numerics.linalg import evenly_spaced
@@ -130,7 +130,7 @@ def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:
     if sources.serve(problem):
         place = _path(problem).swept(state.place, state.power, rng)
         return replace(state, place=place, left=state.left - 1)
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    variance = required(problem.model.conditionals)(problem.model_settings).noise_variance
     A, W = state.place
     A, W = gibbs.sweep(problem, A, W, rng, variance / state.power)
     A, W, _ = scale_move.move(problem, A, W, rng)
@@ -161,7 +161,7 @@ def _log_ratio(problem: Problem, place: tuple[np.ndarray, ...]) -> np.ndarray:
     if sources.serve(problem):
         return _path(problem).population(place).log_ratio
     A, W = place
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    variance = required(problem.model.conditionals)(problem.model_settings).noise_variance
     data = problem.dataset
     squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
     return -squared / (2 * variance) - 0.5 * data.observed * np.log(2 * np.pi * variance)

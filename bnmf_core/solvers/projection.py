@@ -41,7 +41,7 @@ LARGEST = 300
 LEAST, FIRST, MOST = 1e-6, 1e-2, 1e8
 # How damping falls after a step that lowered φ as predicted, and rises after one that did not.
 EASED, STIFFENED = 0.1, 4.0
-KEPT, BROKEN = 0.5, 0.1
+ENOUGH, BROKEN = 0.5, 0.1
 # Times the least damping that is tried where the quadratic has no minimum with that.
 ROUGHER = 100.0
 # What the distance to the quadratic's minimum is multiplied by: an entry of H that comes to 0 or
@@ -274,7 +274,7 @@ def _stepped(
             known = movement, float(nats(problem, gain, 2.0 * point.half))
         gained = point.half - trial.half
         if gained > 0.0:
-            if gained >= KEPT * promised and not failed:
+            if gained >= ENOUGH * promised and not failed:
                 damping = max(EASED * damping, seen_from.least)
             elif gained < BROKEN * promised:
                 damping *= STIFFENED

@@ -7,8 +7,8 @@ from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
 from bnmf_core.compare.analyses import (
-    beside,
-    beside_table,
+    compare_components,
+    comparison_table,
     describe_shared_components,
     scaled_otherwise,
 )
@@ -79,7 +79,7 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
         one.aligned(one.modes.representative[verdicts.leading(Answer.of(one))[:MOST_MODES]])[:, at]
         for one, at in ((look, shared.first), (other, shared.second))
     ]
-    found = beside(*bases)
+    found = compare_components(*bases)
     called, called_back = (
         numbered(one.notes.components(one.aligned(one.modes.representative[:1])[0]))
         for one in (look, other)
@@ -89,7 +89,7 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
     st.markdown(
         f"**{plain(describe_shared_components(found, names, called, called_back, scaling))}**"
     )
-    rows = beside_table(found, names, called, called_back, features)
+    rows = comparison_table(found, names, called, called_back, features)
     view.chart(
         angle_map(found, names, called, called_back),
         f"{READING} {shared.said}",

@@ -259,9 +259,9 @@ def _measure(
 
 
 def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
-    given = alike[0].compared(A, W)
-    rows = aligned(given.shape, given.dtype)
-    rows[:] = given
+    compared = alike[0].compared(A, W)
+    rows = aligned(compared.shape, compared.dtype)
+    rows[:] = compared
     weighted = any(distance.weighted for distance in alike)
     shares = component_shares(A, W) if weighted else None
     # A cost that is not a number would send the matching astray without a trace.

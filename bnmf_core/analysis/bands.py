@@ -5,7 +5,7 @@ import numpy as np
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import matching
 
-# The part of the draws within a band.
+# Fraction of the draws within a band.
 WITHIN = 0.95
 
 

@@ -17,12 +17,12 @@ from bnmf_core.solvers.basins import NEAR, optima_from
 from bnmf_core.store import files
 
 METRIC = "max_angle"
-# Draws of a chain that are solved from; all of them where these do not end in one optimum.
+# Draws of a chain that solvers start from; all of them where these do not share an optimum.
 PER_CHAIN = 8
 # Degrees: ends that a solver leaves this near are one optimum; farther apart they may be places of
 # a ridge, which modes cut into pieces.
 SAME_OPTIMUM = NEAR.movement
-# A draw that was not solved from, and one whose optimum no restart has found.
+# Labels of draws that were not solved, and of those whose optimum no restart has found.
 UNKNOWN, NEW = -1, -2
 
 

@@ -16,9 +16,9 @@ from bnmf_core.evidence.weighing import shares
 from bnmf_core.posterior.stein import ksd
 
 SEED = 20
-# A mass of which the errors leave more than this is open.
+# A mass with a wider interval than this is open.
 OPEN = 0.5
-# A run whose median error is so many times the smallest of all runs' of its loss fits poorly.
+# A run fits poorly if its median error exceeds the smallest of its loss by this factor.
 POOR = 1.5
 
 

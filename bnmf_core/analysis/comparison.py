@@ -30,9 +30,9 @@ from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
-# Part of the key: what an older program stored of other members is not read.
+# Part of the key: results that an older program stored for other members are not read.
 LAYOUT = 7
-# Says in the folder of a comparison which runs it is of.
+# File in the folder of a comparison that lists its runs.
 ABOUT = "comparison.json"
 
 

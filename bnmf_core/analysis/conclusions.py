@@ -17,7 +17,7 @@ from bnmf_core.data.split import split
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.store import files
 
-# Explanations that are compared, the best first.
+# Maximum number of compared explanations, the best first.
 MOST = 12
 SEED = 30
 

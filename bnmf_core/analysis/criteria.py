@@ -11,7 +11,7 @@ from bnmf_core.core.loss import MEASURE
 from bnmf_core.core.registry import Registry
 
 MASS = "mass"
-# Gives way to what the loss of the runs at hand measures.
+# Placeholder for the measure of fit of the runs.
 ABOUT = "The measure of fit"
 
 

@@ -8,9 +8,9 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import percent
 from bnmf_core.numerics.matrix import is_sparse, stored
 
-# Classes that are counted one by one.
+# Number of classes with individual counts.
 MOST_CLASSES = 12
-# A feature with more than this part of the sum of squares, of at least so many, dominates the fit.
+# A feature above this share of the sum of squares dominates, if there are at least so many.
 MOST_OF_ALL, NEARLY_ALL, FEW = 0.5, 0.9, 3
 
 

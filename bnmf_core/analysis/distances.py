@@ -12,7 +12,7 @@ from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_seve
 from bnmf_core.core.errors import StoreError
 from bnmf_core.store import files, integrity
 
-# Ends the name of the file with the checksum of a matrix.
+# Suffix of the file with the checksum of a matrix.
 SUM = ".sum.json"
 
 

@@ -39,7 +39,7 @@ from bnmf_core.store import files
 
 csgraph = lazy("scipy.sparse.csgraph")
 
-# Sites that are weighed, the best first.
+# Maximum number of weighed sites, the best first.
 MOST = 8
 # Steps of a population and multiply-adds of a core and second, about; and how many seconds the
 # whole may take before fewer modes are weighed.
@@ -48,7 +48,7 @@ SEED = 20
 # Populations of a mode at most, where errors leave open which mode has the most mass; but two
 # where the time that is allowed would not do for so many modes.
 MOST_REPEATS, SOON = 8, 4 * MOST
-# What settings of models are called.
+# Symbols of model settings.
 SYMBOLS = {
     "sigma": "σ",
     "rate": "λ",

@@ -28,9 +28,9 @@ from bnmf_core.store.run_store import RunStore
 
 # Number of comparisons whose tables of members are cached.
 MOST_OPEN = 8
-# Stages of at most this weight take seconds, and wait for no long one.
+# Stages up to this weight take seconds and do not wait for long ones.
 SHORT = 2.0
-# Results that are remembered to be taken over, the newest.
+# Maximum number of remembered results for sharing, the newest.
 MOST_RESULTS = 10_000
 
 

@@ -16,7 +16,7 @@ from bnmf_core.store.notes import COMPONENT, MODE, Note
 
 optimize = lazy("scipy.optimize")
 
-# Degrees: what is farther from what a name was given to is called otherwise.
+# Maximum angle (degrees) between a named component and its match.
 LIMIT = SAME_MODE
 
 

@@ -44,7 +44,7 @@ LEAST_MASS, MOST_MODES = 0.01, 4
 CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
 # Where these have not settled, so many times as many are drawn, once, if the numbers allow.
 AGAIN = 4
-# Seconds of a core for the chains of a mode, as far as multiply-adds tell.
+# Core seconds for the chains of a mode, estimated from multiply-adds.
 BUDGET, RATE = 240.0, 4.0e9
 # Sweeps of the longest warm-up, between these, the fewest even if they take so many times as long.
 SHORTEST, LONGEST, LONGER = 1_024, 200_000, 4.0
@@ -54,7 +54,7 @@ FEWEST_TRAJECTORIES, MOST_TRAJECTORIES = 100, 1_000
 SOLVED, MOST_LEFT = 8, 0.1
 # The optimum that angles are measured from: restarts stop where they would turn by a degree.
 EXACT = Stopping(5_000, None, movement=0.05, kkt=1e-4)
-# Draws of a mode whose bases are stored, and those that labels are predicted with.
+# Number of stored draws per mode, and of those that predict labels.
 STORED, SCORED = 100, 20
 QUANTILES = (0.05, 0.5, 0.95)
 SEED = 40

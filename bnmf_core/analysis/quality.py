@@ -17,7 +17,7 @@ from bnmf_core.data.split import split
 from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
-# Members whose weights are solved together.
+# Number of members whose weights are solved together.
 TOGETHER = 20
 
 

@@ -33,15 +33,15 @@ from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
-# Resamples of each kind, and the fewest that are worth the time.
+# Maximum and minimum number of resamples of each kind.
 MOST, FEWEST = 40, 10
-# The part of the samples that is left out.
+# Fraction of the samples that is left out.
 LEFT_OUT = 0.2
-# Seconds of a core for each kind, as far as multiply-adds tell.
+# Core seconds for each kind, estimated from multiply-adds.
 BUDGET, RATE = 120.0, 4.0e9
-# Random starts of a resample in which a component has vanished; the best fit counts.
+# Random starts of a resample with a vanished component; the best fit counts.
 TRIES = 5
-# When a resample is solved.
+# Convergence of a resample.
 SOLVED = Stopping(5_000, None, movement=0.1, kkt=1e-4, gain=np.inf)
 # A component that holds less of AW has no direction: it counts as this far from where it was.
 LEAST, LOST = 1e-6, 90.0
@@ -158,7 +158,7 @@ def _why_not(comparison: Comparison) -> str:
     return comparison.dataset.why_not_all("Resampling")
 
 
-# A dataset as it might have been, and the indices of its samples among those that were seen.
+# A resampled dataset, and the indices of its samples among the original ones.
 Way = Callable[[Dataset, np.random.Generator], tuple[Dataset, np.ndarray]]
 
 

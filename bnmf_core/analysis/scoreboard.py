@@ -15,9 +15,9 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.core.names import percent
 
-# What is left by rounding where everything that was weighed is reached.
+# Rounding error of a total mass of 1.
 ALL = 1e-9
-# Numbers between these are written out, with a comma after the thousands.
+# Numbers in this range are written out, with a comma after the thousands.
 WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
 

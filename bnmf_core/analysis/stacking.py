@@ -12,7 +12,7 @@ from bnmf_core.compare.stacking import gain_of_mixture, hidden_predictions, stac
 from bnmf_core.core.errors import BNMFError, Cancelled
 from bnmf_core.store import files
 
-# Entries of X that are hidden in turn at most; the data are made dense for it.
+# Maximum number of entries of X, which is made dense.
 MOST_ENTRIES = 4_000_000
 SEED = 31
 

@@ -25,7 +25,7 @@ LENGTHS = {
     "published": "published (0.01 for A, 1000 for W)",
 }
 
-# Weights whose discrepancy is so many times that of one particle at rest mean nothing.
+# Weights are meaningless from this multiple of the discrepancy of one stationary particle on.
 MANY = 10.0
 
 

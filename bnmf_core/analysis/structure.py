@@ -18,9 +18,9 @@ from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 COVERAGE_POINTS = 100
-# Numbers of how far members of a run, or of a chain, are apart.
+# Spread statistics of the members of a run or a chain.
 SPREAD = ("largest", "mean", "members")
-# Chains that together span so many times as much as the widest of them are in different places.
+# Chains lie in different regions if they jointly span this multiple of the widest chain.
 WIDER = 1.5
 
 

@@ -21,7 +21,7 @@ from bnmf_core.store.lost import is_lost
 from bnmf_core.store.run_store import RunStore
 
 COMPARISON, DATASET, LEFTOVER, COMPUTED = "comparison", "dataset", "leftover", "computed"
-# What the parts of a store are called, by their folders.
+# Folder → description of the parts of a store.
 PARTS = {"datasets": "data", "runs": "runs", "analyses": "comparisons"}
 OTHERS = "studies and others"
 

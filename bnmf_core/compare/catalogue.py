@@ -8,7 +8,7 @@ import pandas as pd
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import listed
 
-# Components of which a sentence tells.
+# Number of components that a sentence lists.
 MOST_LISTED = 3
 
 

@@ -18,7 +18,7 @@ from bnmf_core.lazy import lazy
 
 csgraph = lazy("scipy.sparse.csgraph")
 
-# Draws that are compared: of each chain, and of all chains together.
+# Maximum number of compared draws: of each chain, and of all chains.
 PER_CHAIN, TOGETHER = 200, 1000
 # Distances below this are rounding, in degrees as in ℓ1 units.
 NEGLIGIBLE = 1e-6

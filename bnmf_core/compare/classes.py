@@ -14,9 +14,9 @@ stats = lazy("scipy.stats")
 # Periods that a chart has room for, and observations that one needs on average; so many a class
 # needs, too.
 MOST_PERIODS, FEWEST = 40, 5
-# Classes of which a sentence tells.
+# Number of classes that a sentence lists.
 MOST_LISTED = 3
-# Above this probability a difference between classes is no more than chance.
+# p-value above which a difference between classes is not significant.
 LEVEL = 0.05
 
 

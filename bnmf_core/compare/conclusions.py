@@ -20,7 +20,7 @@ stats = lazy("scipy.stats")
 # Areas that differ by less than this lead to the same conclusion.
 MARGIN = 0.02
 DRAWS = 500
-# Of all intervals together.
+# Simultaneous level of all intervals.
 LEVEL = 0.95
 # Verdicts on a task: the choice matters, does not, or the observations are too few.
 MATTERS, SAME, OPEN = "matters", "does not matter", "open"

@@ -21,7 +21,7 @@ from bnmf_core.solvers.second_order import solver
 from bnmf_core.solvers.solution import Stopping
 
 HELD = Stopping(500, None)
-# A contribution below this part of an even one is none.
+# A contribution below this fraction of an even one counts as 0.
 NONE = 1e-6
 # Targets are tried so far outside of 0 to 1: the stiffer the data, the farther they have to draw.
 OUTSIDE = 1e6

@@ -23,9 +23,9 @@ from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 from bnmf_core.solvers.weights import weights_given
 
-# Starts of the factorization of a retained block, of which the best fit is taken.
+# Number of starts on a retained block; the best fit is used.
 STARTS = 5
-# A line takes part where so much was seen of it, of the median number of seen entries.
+# A line needs this fraction of the median number of observed entries.
 ENOUGH = 0.75
 
 

@@ -21,10 +21,10 @@ from bnmf_core.solvers.ties import Ties, start_tied
 
 # A rise is counted from this relative error at least: of an exact fit no part would be anything.
 SMALLEST_ERROR = 1e-3
-# When a displaced factorization has converged, and how far the undisplaced one is polished.
+# Convergence of displaced factorizations, and of the undisplaced one.
 DISPLACED = Stopping(500, None)
 POLISHED = Stopping(5000, None, movement=0.05, kkt=1e-5)
-# A share is moved no further than this: the whole component would be one entry.
+# Maximum share: at 1 the whole component would be one entry.
 MOST = 0.999
 
 

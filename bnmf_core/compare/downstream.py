@@ -28,7 +28,7 @@ pipeline = lazy("sklearn.pipeline")
 preprocessing = lazy("sklearn.preprocessing")
 stats = lazy("scipy.stats")
 
-# Scores that differ by less are the same.
+# Scores that differ by less are equal.
 TIED = 1e-12
 
 

@@ -34,13 +34,13 @@ graphs = lazy("scipy.sparse.csgraph")
 
 # Factorizations on a path, rounds of improving and spacing them, and iterations a round.
 ALONG, ROUNDS, ITERATIONS = 13, 14, 5
-# A path so many times too high after half of the rounds is not gone on with.
+# A path that is too high by this factor after half of the rounds is abandoned.
 HOPELESS = 100.0
 # Number of the largest modes that are examined.
 MOST_MODES = 12
 # The density on the way is nowhere below a twentieth (e⁻³) of that at the worse end.
 ALLOWED_NATS = 3.0
-# That no path was found does not prove that there is none.
+# A missing path does not prove that there is none.
 UNJOINED = "no two of them joined by a path that was found"
 
 

@@ -23,14 +23,14 @@ from bnmf_core.solvers.weights import weights_given
 
 stats = lazy("scipy.stats")
 
-# A sample that fits worse than this part of the analysed ones is marked.
+# A sample that fits worse than this fraction of the analysed ones is marked.
 USUAL = 0.95
 WORSE = f"worse than {100 * USUAL:.0f} % of the analysed"
 # Analysed samples are left out a fifth at a time. Components that are refitted without them start
 # where they were, and so stay in their mode, off the zeros where slopes of logarithms end.
 FOLDS, SMALL = 5, 1e-9
 REFIT = Stopping(500, None, gain=0.1)
-# Below this probability the number of marked samples is no chance.
+# p-value below which the number of marked samples is significant.
 LEVEL = 0.05
 # Misfits that differ by less are rounding, as where AW = X.
 NEGLIGIBLE = 1e-5

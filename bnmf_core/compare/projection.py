@@ -10,7 +10,7 @@ from bnmf_core.numerics.matrix import Matrix
 
 manifold = lazy("sklearn.manifold")
 
-# Steps of majorization of each point among fixed ones.
+# Number of majorization steps of each point among fixed ones.
 STEPS = 100
 
 

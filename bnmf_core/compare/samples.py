@@ -14,11 +14,11 @@ from bnmf_core.numerics.matrix import dense
 distance = lazy("scipy.spatial.distance")
 hierarchy = lazy("scipy.cluster.hierarchy")
 
-# The group of an observation of which AW holds nothing but zeros.
+# Group of an observation whose column of AW is 0.
 NOBODY = -1
-# Entries of X that are made dense at once.
+# Number of entries of X made dense at once.
 COLUMNS = 2**22
-# Observations that sum to less than this part of the median are typical of nothing.
+# Observations with a sum below this fraction of the median are never typical.
 FAINT = 0.5
 
 

@@ -30,7 +30,7 @@ SMALLEST_SIZE = (10.0, 40.0, 75.0, 100.0)
 LARGEST_DRIFT = (0.8, 0.5, 0.5, 0.5)
 
 
-# What is followed of every component: its name before the number, unit and meaning.
+# Quantities of every component: name before the number, unit and meaning.
 FOLLOWED = (
     ("angle of component", "°", "Angle between the component and the one it is matched with."),
     ("angle of weights", "°", "Angle between its weights and those it is matched with."),

@@ -63,7 +63,7 @@ def relevance_scores(
 # By which features name a component, and are listed at first: Sievert & Shirley (2014) found that
 # topics are recognised best at it.
 RELEVANCE = 0.6
-# Words that name a topic.
+# Number of words that name a topic.
 NAMING = 2
 
 

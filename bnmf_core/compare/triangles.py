@@ -12,7 +12,7 @@ import numpy as np
 from bnmf_core.core.errors import DataError
 from bnmf_core.solvers.nnls import solve_weights
 
-# Relative to the largest entry: what is nearer to 0 than that is 0.
+# Values below this fraction of the largest entry are 0.
 ROUNDING = 1e-9
 
 

@@ -29,7 +29,7 @@ from bnmf_core.core.names import listed
 ZERO = 1e-6
 # A singular value below this part of the largest is 0.
 SINGULAR = 1e-6
-# Degrees below which a component hardly turns, and components of which a sentence tells.
+# Degrees below which a component hardly turns, and number of components that a sentence lists.
 HARDLY, MOST_LISTED = 1.0, 3
 
 

@@ -246,5 +246,5 @@ class Algorithm(Generic[SettingsT, StateT]):
         return ""
 
 
-# One of which no more is known than that its parts fit together.
+# An algorithm with unspecified settings and state.
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any]

@@ -32,11 +32,11 @@ from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
 # What reads files stands above what it makes.
 blocks_of: Any = lazy("bnmf_core.blocks.whole")
 
-# Of the name for features, which stands in sentences and headings.
+# Maximum length of the noun for features in sentences and headings.
 LONGEST_NOUN = 24
 # Such features are words, and components of them topics.
 TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
-# Empty rows or columns that are named.
+# Number of empty rows or columns that are named.
 MOST_NAMED = 3
 
 

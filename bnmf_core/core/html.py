@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Rows and columns of blocks that a matrix is drawn as, bars of a histogram, height of pictures.
 BLOCKS, BARS, HEIGHT = (12, 24), 24, 96
-# Stored entries from which on a matrix is not summed up.
+# Maximum number of stored entries of a matrix that is drawn.
 MOST_ENTRIES = 20_000_000
 
 

@@ -9,7 +9,7 @@ from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.plain import is_number, is_whole
 
 NAMED_BY = "BNMF_LIMITS"
-# More than any number of bytes that there is room for.
+# A number of bytes beyond any memory.
 NO_LIMIT = 2**40
 
 

@@ -19,7 +19,7 @@ Slopes = tuple[np.ndarray, np.ndarray]
 ByObservation = Callable[
     ["Problem", np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ]
-# What is shown of any loss.
+# Name of the measure of fit for any loss.
 MEASURE = "measure of fit"
 # Words of a loss that is half a deviance, and shown as a part of that of the mean.
 AS_DEVIANCE: dict[str, Any] = {
@@ -27,7 +27,7 @@ AS_DEVIANCE: dict[str, Any] = {
     "explains": "deviance",
     "ends": "0 fits everything, 1 no better than the mean of X",
 }
-# Of each dataset f(X, mean of X), by the key of the loss.
+# Dataset → key of the loss → f(X, mean of X).
 _OF_MEANS: WeakKeyDictionary[Dataset, dict[str, float]] = WeakKeyDictionary()
 
 

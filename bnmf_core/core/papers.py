@@ -130,7 +130,7 @@ WORKS = {
     "Modeling, IEEE Transactions on Pattern Analysis and Machine Intelligence 37(2), 307–320, "
     "2015.",
 }
-# What the papers that have a number here are called elsewhere.
+# Citations of the numbered papers.
 AUTHORS = {
     1: "Masood, Pan & Doshi-Velez 2016",
     2: "Masood & Doshi-Velez 2016",

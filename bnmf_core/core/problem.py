@@ -26,7 +26,7 @@ counts = lazy("bnmf_core.numerics.counts")
 count_lines = lazy("bnmf_core.numerics.count_lines")
 sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
-# Where the random order of lines of X begins.
+# Seed of the random order of lines of X.
 ORDER_SEED = 2
 # Entries of X from which on products with a compressed X are worth the compression.
 SMALLEST_COMPRESSED = 20_000

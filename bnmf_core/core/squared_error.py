@@ -14,7 +14,7 @@ from bnmf_core.numerics.residuals import squared_errors
 if TYPE_CHECKING:
     from bnmf_core.core.problem import Problem
 
-# Entries of a residual (512 kB) that are worked on together: they stay in the cache.
+# Entries of a residual (512 kB) that are processed together: they stay in the cache.
 RESIDUAL_ENTRIES = 2**16
 # An exact factorization leaves no residual; noise below this part of X would be rounding.
 SMALLEST_RELATIVE_NOISE = 1e-3

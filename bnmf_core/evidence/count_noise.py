@@ -11,7 +11,7 @@ from bnmf_core.evidence.rank_evidence import evidence_of
 from bnmf_core.evidence.restarts import Restarts, made_of, shards
 from bnmf_core.likelihoods import MODELS
 
-# What restarts take of the time.
+# Fraction of the time for restarts.
 RESTARTS_TAKE = 0.2
 
 

@@ -13,7 +13,7 @@ from bnmf_core.core.names import listed
 
 # Evidences so near, in nats, are not worth more than a bare mention (Kass & Raftery 1995).
 BARE_MENTION = 1.0
-# Nats by which the more probable of two has to lead: e³, 20 to 1, is strong (the same).
+# Log Bayes factor (nats) of strong evidence: 20 to 1 (the same).
 STRONG = 3.0
 # Two ranks within so many standard errors of their difference do not differ significantly.
 STANDARD_ERRORS = 2.0

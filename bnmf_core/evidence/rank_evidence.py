@@ -31,13 +31,13 @@ from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep
 
-# Restarts any two of which are this near, in degrees, are one mode.
+# Restarts within this angle (degrees) of each other are one mode.
 THRESHOLD = SAME_MODE
-# Populations that say together how many relabellings they reach.
+# Number of populations that jointly estimate how many relabellings they reach.
 POPULATIONS = 4
 # Part of the evidence below which a mode's error does not count.
 NEGLIGIBLE = 0.01
-# How often restarts are drawn again to see what the modes that they find are worth.
+# Number of bootstrap resamples of the restarts.
 DRAWN_AGAIN = 400
 
 

@@ -18,7 +18,7 @@ from bnmf_core.explorers import random_restarts
 from bnmf_core.numerics.threads import one_blas_thread
 
 METRIC = "max_angle"
-# Restarts that are solved side by side.
+# Number of restarts that are solved together.
 BLOCK = 10
 
 

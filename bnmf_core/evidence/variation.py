@@ -33,7 +33,7 @@ HIDDEN, PATIENCE, MOST_COMPONENTS = 0.1, 3, 20
 # by less than this part.
 UPDATES, CHECK_EVERY = 200, 20
 STOPPING = Stopping(max_iterations=300, tolerance=1e-4)
-# A mean below this part of that of all entries is next to 0.
+# A mean below this fraction of the overall mean counts as almost 0.
 LEAST = 1e-3
 # Singular vectors of the residuals that a new component may begin with.
 PAIRS = 5
@@ -48,7 +48,7 @@ FREE = 0.5
 BEYOND_POISSON, ERRORS, FEWEST_LEFT = 1.5, 3.0, 100
 # Bins of entries, and entries of each at least.
 BINS, FEWEST = 24, 20
-# A ratio from here on has no digits behind the point.
+# Ratios from here on are shown without decimals.
 MANY = 100.0
 
 

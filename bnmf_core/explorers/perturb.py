@@ -25,7 +25,7 @@ from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.solvers import solution
 
-# Entries of noisy matrices that are held at once: 8 MB.
+# Entries of noisy matrices in memory at once: 8 MB.
 NOISY_ENTRIES = 2**20
 # A draw of a normal entry takes about as long as this many multiply-adds.
 NORMAL_WORK = 30.0

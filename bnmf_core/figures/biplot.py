@@ -21,13 +21,13 @@ from bnmf_core.figures.thinning import thinned
 
 # Pixels: of the picture, of one that is a line, and of what is drawn, across and up.
 HEIGHT, FLAT, ACROSS, UP = 640, 260, 640, 480
-# Samples far from the rest of their group that have their names.
+# Number of labelled samples far from the rest of their group.
 OUTLYING = 5
 # Cells of a density, across and up, and the counts at its scale.
 CELLS, TICKS = (64, 48), (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 # Translucent, so that names can be read on them, on a light and a dark page.
 SHADES = [[0.0, "rgba(64, 128, 208, 0.12)"], [1.0, "rgba(64, 128, 208, 0.7)"]]
-# Of more classes none are drawn: every class has a colour and a marker of its own.
+# Maximum number of classes: each has its own colour and marker.
 MOST_CLASSES = len(MODE_COLORS)
 SYMBOLS = tuple(DASHES)
 

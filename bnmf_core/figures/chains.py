@@ -91,7 +91,7 @@ def _line(
 
 # Pixels; bins of a rank plot, and places along the draws.
 HEIGHT, BINS, PLACES = 300, 20, 15
-# Chains of which each has its own line.
+# Maximum number of chains with a line of their own.
 MOST_CHAINS = 16
 
 

@@ -40,9 +40,9 @@ BESIDE, ABOVE, NAMED_ABOVE, FOOT = 0.06, 0.06, 0.18, 0.78
 BELOW, KEY = 6, 26
 # Names in a cell, and letters of one where components are few.
 NAMED, LONGEST = 5, 22
-# How full a circle is: the verdict on a component.
+# Fill of a circle: the verdict on a component.
 MARKS = {"determined": "●", "provisional": "◐", "ambiguous": "○"}
-# Components beside whose mark the word has room.
+# Maximum number of components with a word next to the mark.
 SPELT = 9
 
 

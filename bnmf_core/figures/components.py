@@ -30,7 +30,7 @@ Image = lazy("PIL.Image")
 
 # Number of features in hover texts; the longest bar of blocks.
 IN_HOVER, BLOCKS = 8, 16
-# Pixels that the longer side of a picture has at least.
+# Minimum pixels of the longer side of a picture.
 PICTURE = 64
 
 
@@ -122,7 +122,7 @@ def key_terms(counts: np.ndarray, terms: Sequence[str], noun: str = "words") -> 
     return layout(figure, title, height=180 + 44 * len(terms), margin={"l": 140})
 
 
-# Features whose profile is drawn as a line; of more, the strongest are named.
+# Maximum number of features in a line profile; of more, the strongest are named.
 MOST_ON_LINE = 1000
 # How much of the ground a component's own colour hides; the colours of substitutions hide it all.
 COVER = 0.75

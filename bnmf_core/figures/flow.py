@@ -13,9 +13,9 @@ from bnmf_core.figures.style import component_color, ink, layout, picture_at, sa
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
 HALF_BOX, GAP = 0.17, 0.02
 HEIGHT, TOP, BOTTOM = 450, 30, 10
-# Pixels that a box needs for words.
+# Minimum pixels of a box with words.
 LEAST_FOR_WORDS = 13
-# Letters that all columns have room for, side by side.
+# Total number of letters of all columns.
 LETTERS = 104
 # How dark a band is between components that are alike, and where they hardly are counterparts.
 DARK, PALE = 0.6, 0.12

@@ -34,7 +34,7 @@ ROW_NAME, NAME_OF_BARS = 145, 125
 LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
 # Differences below this part of the largest entry are rounding.
 ROUNDING = 1e-4
-# Rows of a table of strong features.
+# Number of rows of a table of strong features.
 MOST_ROWS = 36
 # Axes of the bases over which images share a scale.
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}

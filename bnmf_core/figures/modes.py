@@ -45,7 +45,7 @@ WIDE, LABELLED = 20.0, 8
 LETTER, ROW = 7.0, 15.0
 # Pixels between two labels side by side, so that they are not read as one.
 APART = 16.0
-# Where a label may stand, in half widths from the middle of its circle.
+# Candidate positions of a label, in half widths from the middle of its circle.
 AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (-0.8, 0.8), (0.8, -0.8), (-0.8, -0.8))
 
 

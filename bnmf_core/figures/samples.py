@@ -25,13 +25,13 @@ MOST_COLUMNS = 400
 # Of more observations than this names do not fit; of more classes none are drawn.
 MOST_NAMED = 40
 MOST_CLASSES = 20
-# Of more classes only every second one has its name beside it.
+# Maximum number of classes that are all labelled; of more, every second one is.
 MOST_BESIDE = 12
 EDGE = "#FFFFFF"
 # Weights above this quantile of their component are as dark as it.
 BRIGHTEST = 0.995
 NAMES = 150
-# How much is seen of the shares of components that are not chosen.
+# Opacity of the shares of unselected components.
 PALE = 0.25
 # Pixels: of the strips, and of the pictures below them.
 HEIGHT, BELOW = 560, 360

@@ -43,7 +43,7 @@ PALE = 0.4
 BEHIND, DRAWN, NAMED, LETTER, LINE_HEIGHT = 500, 16, 5, 6.0, 16.5
 # A share that has room for its number, in pixels; profiles below each other.
 WIDE, MOST_DOWN = 16, 5
-# Pixels of a component's number beside its profile.
+# Pixels of a component's number next to its profile.
 NUMBER = 32
 
 

@@ -27,9 +27,9 @@ SCATTERED = np.array([0, 3, -2, 1, -3, 2, -1]) / 12
 # of modes without mass and with all of it.
 ROW, APART, AROUND, NAME = 15, 14, 150, 140
 SMALLEST, LARGEST = 6.0, 16.0
-# Modes that the legend names one by one.
+# Maximum number of modes in the legend.
 NAMED = 3
-# The axis reaches to this at least, degrees.
+# Minimum end of the axis, degrees.
 SHORTEST = 1.0
 
 

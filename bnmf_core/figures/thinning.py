@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Points of one chart that a browser draws as shapes in less than half a second.
+# Maximum number of points that a browser draws as shapes in half a second.
 MOST_POINTS = 4_000
 # Points of all lines of one chart, and the fewest of a single one.
 MOST_ON_LINES, FEWEST_ON_LINE = 8_000, 200

@@ -8,7 +8,7 @@ from scipy import sparse
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
-# With a larger share of entries other than 0 a dense X is read as it is.
+# Above this share of non-zero entries a dense X is read as it is.
 LARGEST_SHARE = 0.25
 
 

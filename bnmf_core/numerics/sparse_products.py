@@ -12,9 +12,9 @@ from scipy import sparse
 
 from bnmf_core.numerics.matrix import Matrix, Sparse, is_sparse
 
-# With a larger share of entries other than 0 a dense product is as quick.
+# Above this share of non-zero entries a dense product is as fast.
 LARGEST_SHARE = 0.25
-# Numbers of several factorizations that stand side by side.
+# Number of rows of factors that are processed together.
 WIDTH = 64
 
 

@@ -47,7 +47,7 @@ TOGETHER, MOST_PASSES = 4, 200
 MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 # What is left counts so many times, as with Newton's method: what is extrapolated may be too short.
 CAUTION = 3.0
-# Passes over which counts may hardly fall before they are called converged.
+# Passes with almost no decrease after which counts have converged.
 FALLS = 5
 # Of the squared error they count so many times where a Newton step of the sample leads nowhere,
 # and after one that does not agree the next is computed after so many times the passes.
@@ -72,7 +72,7 @@ COLUMN_WORK = 60.0
 NEAR, FAR = 0.1, 1.0
 # An entry of A whose data pull so many times as hard as its weights press is far too small.
 HELD_DOWN = 4.0
-# What is added to the curvature of counts, a part of its diagonal.
+# Ridge on the curvature of counts, as a fraction of its diagonal.
 RIDGE = 1e-6
 # What makes a loss small over blocks.
 BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: counts.sums}

@@ -19,7 +19,7 @@ import numpy as np
 from bnmf_core.passes.certificate import NewtonStep
 from bnmf_core.solvers.second_order import SURE, SURE_PRODUCTS, newton_direction
 
-# More components have too many faces.
+# Maximum number of components: more have too many faces.
 MOST_COMPONENTS = 16
 # A part of the diagonal that is added to A_fᵀA_f, whose components may be alike.
 RIDGE = 1e-10

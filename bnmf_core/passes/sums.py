@@ -11,7 +11,7 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix, stored
 
-# Added over blocks; what is not is put side by side.
+# Fields that are added over blocks; others are concatenated.
 ADDED = ("loss", "slope", "curvature", "shared", "totals", "squares", "log_joint", "data")
 
 

@@ -9,7 +9,7 @@ from bnmf_core.lazy import lazy
 
 cvxpy = lazy("cvxpy")
 
-# As fast and exact as there is; the cross-check; the paper's own.
+# Solvers: the fastest and most exact; the cross-check; the paper's.
 SOLVERS = ("HIGHS", "CLARABEL", "SCS")
 # By default HIGHS adds 1e-7 to the diagonal, and the others stop early.
 OPTIONS = {
@@ -24,7 +24,7 @@ OPTIONS = {
 }
 # A Gram matrix has no eigenvalue below 0 but for rounding, relative to its trace.
 ROUNDING = 1e-10
-# How far off the simplex a solver's answer may lie before it counts as no answer.
+# Maximum distance of a solution from the simplex.
 OFF_SIMPLEX = 1e-5
 # A KKT residual above this is lowered by one linear solve.
 PRECISE = 1e-9

@@ -17,11 +17,11 @@ optimize = lazy("scipy.optimize")
 
 # L-BFGS's memory. Each call begins without any, so calls of few iterations lose by it.
 MEMORY = 10
-# How often a centre that would leave the possible region has its step halved.
+# Maximum number of halvings of a step that would leave the feasible region.
 HALVINGS = 20
 # log σ² moves at most this far from where it starts in one call.
 REACH = 20.0
-# A component has collapsed whose AW is shorter than this part of X.
+# A component has collapsed if its AW is below this fraction of X.
 NOTHING = 1e-3
 
 

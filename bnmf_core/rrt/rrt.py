@@ -56,11 +56,11 @@ from bnmf_core.solvers.solution import random_start
 # Starts and temporary nodes of the two ways (paper 2, §4.3).
 STARTS = {QUALITY: 50, DIVERSITY: 10}
 TEMPORARY = {QUALITY: 100, DIVERSITY: 90}
-# Attempts of one step of the algorithm, at most.
+# Maximum number of attempts in one step of the algorithm.
 MOST_ATTEMPTS = 200
-# Multiply-adds that an attempt takes beside its products.
+# Multiply-adds of an attempt besides its products.
 ATTEMPT_WORK = 1e5
-# Points of an attempt that are tried, where many are feasible.
+# Number of points tried in an attempt where many are feasible.
 STEPS_OF_ATTEMPT = 10
 # What rounding can change of a log joint, as a part of it: an exact start's projection is a node.
 ROUNDING = 1e-10

@@ -15,7 +15,7 @@ from bnmf_core.rrt.mixture import Mixture, best_scale, component_of
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 
-# Why an attempt failed, in the order in which they are counted.
+# Reasons for failed attempts, in the order of their counters.
 REJECTIONS = ("deviation", "probability", "angle", "singular")
 SENTENCES = {
     "deviation": "left the region where every entry is within ε: a larger ε (2ε or 8ε) or smaller "
@@ -25,7 +25,7 @@ SENTENCES = {
     "angle": "came to lie too near to a node: a smaller least angle or larger first steps help",
     "singular": "had dependent components: a lower rank helps",
 }
-# What the diagnostic "kind" of a particle says.
+# Names of the values of the diagnostic "kind".
 KINDS = ("start", "optimised start", "node")
 # Number of rows compared first: those where the last nodes failed.
 MOST_SUSPECTS = 4

@@ -14,7 +14,7 @@ from bnmf_core.numerics.counts import Counts
 
 # Width of the first interval of log k, and how often it is widened at most.
 WIDTH, WIDENED = 0.5, 20
-# Entries of g that are held together.
+# Number of entries of g in memory at once.
 BLOCK_ENTRIES = 2**18
 
 

@@ -48,7 +48,7 @@ from bnmf_core.samplers.truncated_normal import (
 )
 from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
-# Entries of chains that are swept together: what they need stays in the second cache.
+# Entries of chains that are swept together: their data stay in the L2 cache.
 ENTRIES_TOGETHER = 2**16
 
 

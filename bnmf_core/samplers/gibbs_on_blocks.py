@@ -36,7 +36,7 @@ from bnmf_core.samplers.chains import joined, recorded
 from bnmf_core.samplers.starting import starts
 from bnmf_core.solvers.nnls import solve_weights
 
-# Of the generators of blocks, beside those of shards and particles.
+# Stream of the generators of blocks, distinct from those of shards and particles.
 BLOCK_KEY = 2
 
 

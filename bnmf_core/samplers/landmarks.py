@@ -5,7 +5,7 @@ import numpy as np
 from bnmf_core.lazy import lazy
 
 optimize = lazy("scipy.optimize")
-# Errors that agree to so many digits are those of one minimum.
+# Errors that agree to this many digits belong to one minimum.
 DIGITS = 9
 
 

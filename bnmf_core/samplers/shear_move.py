@@ -17,7 +17,7 @@ from bnmf_core.core.model import GammaPrior
 
 # A slope along the whole interval that is as good as none, and one that leaves one end only.
 FLAT, STEEP = 1e-9, 700.0
-# No entry is taken to be 0.
+# Minimum value of an entry.
 TINY = 1e-300
 
 

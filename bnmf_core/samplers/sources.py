@@ -27,7 +27,7 @@ from bnmf_core.samplers import dispersion, scale_move, shear_move
 ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
-# Multiply-adds that a gamma draw, a binomial draw, and one count by itself are worth.
+# Cost in multiply-adds of a gamma draw, a binomial draw, and one count.
 GAMMA_WORK, BINOMIAL_WORK, COUNT_WORK = 150.0, 200.0, 30.0
 # Products with A and W, and values of the density of k, of one sweep over dispersed counts.
 DISPERSED, SLICES = 10.0, 6.0

@@ -37,7 +37,7 @@ from bnmf_core.samplers.starting import check_conditionals, check_posterior, che
 
 # Number of bisections, on a log scale, for the next power.
 HALVINGS = 60
-# Rises of the power in a run of typical size; for estimates of time only.
+# Typical number of tempering steps; for estimates of time only.
 TYPICAL_RISES = 150
 
 

@@ -11,7 +11,7 @@ from bnmf_core.figures.gallery import GAP
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import layout, safe
 
-# Cells of a picture on one side: one may stand for several of a larger table.
+# Maximum side of a picture in cells; a cell may represent several of a larger table.
 MOST_SIDE = 600
 SMALL_SIDE, THUMBNAIL = 200, 80
 # Pictures of tiles beside each other, and pixels that a row of them about has.

@@ -32,9 +32,9 @@ from bnmf_core.rrt.online import Decision, OnlineSettings, propose
 from bnmf_core.store import files
 
 MOST_PROPOSALS = 2000
-# Components of a run that are compared with each other.
+# Maximum number of compared components of a run.
 MOST_COMPARED = 200
-# Between two questions whether to stop.
+# Number of proposals between checks for cancellation.
 BLOCK = 20
 # One for all runs, so that they can be compared: nats.
 TOLERANCE = OnlineSettings().tolerance
@@ -45,7 +45,7 @@ RADII = 100
 # Stored columns of every component, and of the distances between components of a run.
 COMPONENT = ("numbers", "weights", "variances", "log_joint")
 SPREAD = ("largest", "mean", "compared")
-# Part of the work that proposals are; the rest is distances.
+# Fraction of the work for proposals; the rest is distances.
 PROPOSING = 0.8
 
 

@@ -21,7 +21,7 @@ FATES = {
     "impossible": ("rejected: impossible", "#6C7780"),
     "flat": ("rejected: no curvature", "#525A61"),
 }
-# A bar shorter than this part of the longest has no room for its number.
+# A bar below this fraction of the longest has no room for its number.
 ROOM_FOR_NUMBER = 0.04
 
 

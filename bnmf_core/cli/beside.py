@@ -5,12 +5,7 @@ from typing import Any
 
 from bnmf_core.cli.output import Output
 from bnmf_core.compare.alignment import matching
-from bnmf_core.compare.catalogue import (
-    cosines,
-    describe_entry,
-    describe_nearest_entries,
-    nearest_entries,
-)
+from bnmf_core.compare.catalogue import cosines, describe_entry, describe_nearest, nearest_entries
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.data.catalogue import Matched, match_catalogue, read_catalogue
@@ -47,7 +42,7 @@ def told(answer: Answer, catalogue: Matched) -> dict[str, Any]:
     return {
         "name": catalogue.name,
         "matched": catalogue.said,
-        "said": describe_nearest_entries(found, catalogue.entries, modes, called),
+        "said": describe_nearest(found, catalogue.entries, modes, called),
         "modes": modes,
         "nearest": [
             {

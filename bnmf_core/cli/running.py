@@ -121,9 +121,8 @@ def start(options: argparse.Namespace, output: Output) -> str:
                 suited = proposal(dataset)
                 if suited.model != USUAL_MODEL:
                     usual = model(USUAL_MODEL).label
-                    words = (
-                        f"These runs assume “{usual}”, as no model was chosen. {suited.sentence}"
-                    )
+                    words = f"These runs assume “{usual}”, as no model was chosen. "
+                    words += suited.sentence
                     output.note(f"{words} Choose it with --model {suited.model}.")
             return started
 

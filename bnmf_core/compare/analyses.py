@@ -65,7 +65,7 @@ class Analyses:
         return np.asarray(self.matched <= SAME_MODE)
 
 
-def compare_components(first: np.ndarray, second: np.ndarray) -> Analyses:
+def match_analyses(first: np.ndarray, second: np.ndarray) -> Analyses:
     """Match components of the best modes, and judge them by all modes of both analyses.
 
     Parameters
@@ -81,8 +81,8 @@ def compare_components(first: np.ndarray, second: np.ndarray) -> Analyses:
     Examples
     --------
     >>> import numpy as np
-    >>> from bnmf_core.compare.analyses import compare_components
-    >>> found = compare_components(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
+    >>> from bnmf_core.compare.analyses import match_analyses
+    >>> found = match_analyses(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
     >>> found.partner, found.same, found.nearest
     (array([1, 0]), array([ True, False]), array([ 0., 90.]))
     """
@@ -149,7 +149,7 @@ def scaled_otherwise(first: Dataset, second: Dataset, shared: SharedFeatures) ->
     return "Samples of the same name have other values in the other."
 
 
-def describe_shared_components(
+def describe_match(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],
@@ -195,7 +195,7 @@ def describe_shared_components(
     return " ".join(sentences)
 
 
-def comparison_table(
+def match_table(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],

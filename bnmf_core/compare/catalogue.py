@@ -88,7 +88,7 @@ def describe_entry(
     return f"{entry}: {', '.join(texts)}"
 
 
-def describe_nearest_entries(
+def describe_nearest(
     found: np.ndarray,
     entries: Sequence[str],
     modes: Sequence[str],

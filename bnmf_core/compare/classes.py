@@ -141,9 +141,8 @@ def describe_usage(
     names, table = list(means), np.array([of[:, component] for of in means.values()])
     order = np.argsort(-table[:, 0], kind="stable")
     shares = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
-    shown = listed(
-        shares if len(shares) <= MOST_LISTED else [*shares[:MOST_LISTED], "less in others"]
-    )
+    more = ["less in others"] * (len(shares) > MOST_LISTED)
+    shown = listed([*shares[:MOST_LISTED], *more])
     text = f"Mean share in {modes[0]}, by class: {shown}."
     largest = table.argmax(axis=0)
     if chance > LEVEL:

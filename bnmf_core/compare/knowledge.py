@@ -96,7 +96,7 @@ def groups_of(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {}
 
 
-def describe_rotation(found: Region, called: Sequence[str], locked: int | None = None) -> str:
+def describe_region(found: Region, called: Sequence[str], locked: int | None = None) -> str:
     """Describe the regions in two or three sentences. called : R names."""
     R = len(found.may)
     turns = ", ".join(

@@ -83,8 +83,7 @@ def hidden_predictions(
 
     Parameters
     ----------
-    A : (K, D, R), W : (K, R, N). on_progress : called with the fraction done.
-    cancel : checked for each fold.
+    A : (K, D, R), W : (K, R, N). on_progress : called with the fraction done. cancel : checked.
 
     Returns
     -------

@@ -264,8 +264,7 @@ def as_in_a_file(dataset: Dataset, chosen: np.ndarray) -> pd.DataFrame:
     if only_yes_and_no(stored(dataset.X)):
         words = {0.0: "no", 1.0: "yes"}
         values = np.array([[words.get(value, "") for value in row] for row in values], dtype=object)
-    heads = [" · ".join(_fields(dataset, n)) for n in chosen]
-    heads = list(dataset.features) if in_rows else heads
+    heads = dataset.features if in_rows else [" · ".join(_fields(dataset, n)) for n in chosen]
     table = pd.DataFrame(values.T if in_rows else values).infer_objects()
     named = _named(dataset, chosen)
     if not in_rows:

@@ -304,13 +304,11 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
 
 
 def _certify(
-    problem: Problem, after: State, chosen: list[tuple[int, Sums]], stopping: Stopping
+    problem: Problem, after: State, pairs: list[tuple[int, Sums]], stopping: Stopping
 ) -> None:
-    """Ask Newton steps how far particles still have to go; settle them, or take the steps."""
+    """Estimate remaining distances by Newton steps; settle particles, or take the steps."""
     passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
-    arrived = [
-        (p, found) for p, found in chosen if _faces_agree(problem, after, p, found, stopping)
-    ]
+    arrived = [(p, found) for p, found in pairs if _faces_agree(problem, after, p, found, stopping)]
     passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
     bases = {p: after.before[-1, p].copy() for p, _ in arrived}
     tasks = ((bases[p], found.sampled[0], 2.0 * found.slope[0], part) for p, found in arrived)
@@ -426,7 +424,7 @@ def _left(
 
 
 def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> float:
-    """Nats of a decrease of the loss (half of the squared error), at the noise left."""
+    """Nats of a decrease of the loss, or of half the squared error, at the noise left."""
     if problem.loss is not SQUARED_ERROR:
         return lowered
     if lowered <= OF_X * data[0]:  # where X is met to its last digit, none is left to gain

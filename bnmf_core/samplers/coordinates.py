@@ -229,11 +229,8 @@ class SimplexCoordinates:
 
     def density(self, problem: Problem) -> Density:
         """log p and its gradient, with the sticks' Jacobian."""
-        log_joint_and_score, D, unit = (
-            required(problem.model.log_joint_and_score),
-            self.D,
-            self.unit,
-        )
+        log_joint_and_score = required(problem.model.log_joint_and_score)
+        D, unit = self.D, self.unit
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             y, V = q[:, :, : D - 1], q[:, :, D - 1 :]

@@ -9,7 +9,7 @@ from bnmf_core.compare.catalogue import (
     as_cosine,
     cosines,
     describe_entry,
-    describe_nearest_entries,
+    describe_nearest,
     nearest_entries,
 )
 from bnmf_core.core.names import numbered
@@ -55,7 +55,7 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     found, called = cosines(A, matched.values), look.notes.components(A[0])
     components = numbered(called)
     shown_as = as_cosine if look.analysis.dataset.axis is None else as_angle
-    reading = describe_nearest_entries(found, matched.entries, modes, components, shown_as)
+    reading = describe_nearest(found, matched.entries, modes, components, shown_as)
     view.chart(
         catalogue_map(found, matched.entries, modes, called),
         f"{reading} {matched.said}",

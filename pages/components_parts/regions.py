@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.feasible import Feasible, Region, region, shape_bands
-from bnmf_core.compare.knowledge import describe_rotation, groups_of, knowledge
+from bnmf_core.compare.knowledge import describe_region, groups_of, knowledge
 from bnmf_core.compare.uniqueness import Uniqueness, describe_uniqueness, uniqueness
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.names import numbered
@@ -65,7 +65,7 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
     try:
         feasible = Feasible.of(A[0], W[0], float(negative) / 100)
         found = _regions(look, feasible, int(rows[0]), A, names, locked)
-        _shapes(look, feasible, found, describe_rotation(found, called, locked))
+        _shapes(look, feasible, found, describe_region(found, called, locked))
     except BNMFError as error:
         view.problem(error)
         return
@@ -101,7 +101,7 @@ def _regions(
 
     view.chart(
         determined.feasible_regions(feasible, found, called, others, held),
-        describe_rotation(found, numbered(called), locked),
+        describe_region(found, numbered(called), locked),
         name="regions",
         origin=look.origin,
         table=lambda: pd.DataFrame(found.places, columns=["x", "y"]).assign(component=found.of + 1),

@@ -86,9 +86,8 @@ def dataset_names() -> dict[str, str]:
     """Datasets by id, newest first; those of one name are told apart by size and arrival."""
     records = store().dataset_entries()
     taken = Counter(record.name for record in records)
-    return distinct_labels(
-        {r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records}
-    )
+    names = {r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records}
+    return distinct_labels(names)
 
 
 def dataset_label(record: DatasetEntry) -> str:

@@ -96,7 +96,7 @@ class Whole:
         return replace(self, sample=self.sample[train], held=np.sort(self.sample[held]))
 
     @property
-    def is_storable(self) -> bool:
+    def can_be_stored(self) -> bool:
         """Whether it can be opened again, or is known to be elsewhere."""
         return bool(self.path) or isinstance(self.blocks.source, Lost)
 

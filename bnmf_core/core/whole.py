@@ -43,7 +43,7 @@ class AllObservations(Protocol):
         """Random seed of the sample."""
 
     @property
-    def is_storable(self) -> bool:
+    def can_be_stored(self) -> bool:
         """Whether it can be opened again, or is known to be elsewhere."""
 
     @property

@@ -51,7 +51,7 @@ class Job(Protocol):
         Raises
         ------
         Cancelled
-            Soon after ``stopped()`` returned True; what was stored by then stays.
+            Soon after ``stopped()`` said so; what was stored by then stays.
         """
 
 

@@ -46,7 +46,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     if dataset.whole is not None:
-        if not dataset.whole.is_storable:
+        if not dataset.whole.can_be_stored:
             raise StoreError(
                 f"The blocks of {dataset.name!r} lie in no file, so they cannot be opened again; "
                 "write them to a store (Zarr, for example) and open that."

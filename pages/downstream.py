@@ -28,7 +28,7 @@ link.one_of("label", labels)
 if len(labels) > 1:
     st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
 link.share("label")
-of_label = classes.of(analysis.kept_under, link.get("label"), found)
+of_label = classes.of(analysis.cache_key, link.get("label"), found)
 chosen, spread = of_label.scores, of_label.spread
 followed = " Dotted lines follow a class's winner across the others." * (
     1 < len(spread) <= MOST_FOLLOWED

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.described import ranks_said
+from bnmf_core.analysis.described import describe_rank_sample
 from bnmf_core.figures.ranks import rank_criteria
 from bnmf_core.findings import ranks
 from pages.frame import choosing, guard, view
@@ -21,7 +21,7 @@ guard.enter("rank")
 with st.sidebar:
     dataset = store().dataset(choosing.dataset("Dataset"))
     asked = asking.question(dataset)
-    if sampled := ranks_said(dataset):
+    if sampled := describe_rank_sample(dataset):
         st.caption(plain(sampled))
 study = asking.answer(asked, dataset)
 

@@ -1,1 +1,1 @@
-"""Everything the pages show of a set of runs, computed once in the background and stored."""
+"""Analysis of a set of runs: stages that are computed once in the background and stored."""

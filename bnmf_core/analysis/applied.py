@@ -1,4 +1,4 @@
-"""The components of some factorizations applied to new samples, in the background."""
+"""Fit new samples by the components of stored factorizations, in the background."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bnmf_core.core.dataset import Dataset
 
 @dataclass(frozen=True, eq=False)
 class AppliedExploration(Exploration):
-    """New samples by the components of several factorizations, one piece for each.
+    """Fit new samples by the components of several factorizations, one part for each.
 
     See :func:`apply_components`. ``rows`` : of the members. ``row`` : the first of them.
     """
@@ -28,7 +28,7 @@ class AppliedExploration(Exploration):
     leave_out: bool = False
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The other factorizations, the samples, and whether features are left out."""
         members = self.comparison.members.iloc[list(self.rows)]
         each = zip(members["run"].tolist(), members["particle"].tolist(), strict=True)
@@ -51,7 +51,7 @@ class AppliedExploration(Exploration):
         return {"A": A, "W": found.W, "misfit": found.misfit, "usual": found.usual}
 
     def check(self) -> None:
-        """Say what is wrong before anything is computed.
+        """Check the request before anything is computed.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class AppliedExploration(Exploration):
         features_used(self.comparison.dataset, self.new, self.leave_out)
 
     def found(self, A: np.ndarray) -> NewSamples | None:
-        """All of it, its components in the order of A (K, D, R); None until it is complete."""
+        """The complete result, components in the order of A (K, D, R); None until all is stored."""
         if not self.ready():
             return None
         every = self.pieces()
@@ -70,6 +70,6 @@ class AppliedExploration(Exploration):
         misfit, usual = (
             np.concatenate([piece[name] for piece in every]) for name in ("misfit", "usual")
         )
-        said = features_used(self.comparison.dataset, self.new, self.leave_out)[1].summary
+        sentence = features_used(self.comparison.dataset, self.new, self.leave_out)[1].summary
         measure = self.comparison.fit.loss.measure
-        return NewSamples(W, sample_shares(A, W), misfit, usual, measure, said)
+        return NewSamples(W, sample_shares(A, W), misfit, usual, measure, sentence)

@@ -1,18 +1,18 @@
-"""Where posterior draws within a mode have the entries of its components."""
+"""Posterior intervals of the entries of components within a mode."""
 
 import numpy as np
 
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import matching
 
-# The part of the draws within a band.
+# Fraction of the draws within a band.
 WITHIN = 0.95
 
 
 def entry_bands(
     posterior: Posterior | None, labels: np.ndarray, rows: np.ndarray, A: np.ndarray
 ) -> np.ndarray | None:
-    """Of each entry the range that holds 95 % of the draws in its mode, in shares of the sum.
+    """The range of each entry that holds 95 % of the draws in its mode, in shares of the sum.
 
     Draws are up to 100 of each mode, evenly spaced over its settled chains. A range need not hold
     the entry of the optimum itself: draws lie around it, and none lies at a bound.

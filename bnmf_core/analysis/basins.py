@@ -1,4 +1,4 @@
-"""Which optimum each draw belongs to: the one where a solver ends that starts at the draw."""
+"""The optimum of each draw: the one that a solver reaches from the draw."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,18 +17,18 @@ from bnmf_core.solvers.basins import NEAR, optima_from
 from bnmf_core.store import files
 
 METRIC = "max_angle"
-# Draws of a chain that are solved from; all of them where these do not end in one optimum.
+# Draws of a chain that solvers start from; all of them where these do not share an optimum.
 PER_CHAIN = 8
 # Degrees: ends that a solver leaves this near are one optimum; farther apart they may be places of
 # a ridge, which modes cut into pieces.
 SAME_OPTIMUM = NEAR.movement
-# A draw that was not solved from, and one whose optimum no restart has found.
+# Labels of draws that were not solved, and of those whose optimum no restart has found.
 UNKNOWN, NEW = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """Where draws end.
+    """Optima that solvers reach from the draws.
 
     ends : (m,) row of the nearest optimum within 15° of where a solver ends that starts at the
         member; ``UNKNOWN`` for members that are no draws, ``NEW`` where no restart has found it.
@@ -37,7 +37,7 @@ class Basins:
     ends: np.ndarray
 
     def new(self) -> int:
-        """How many draws end in an optimum that no restart has found."""
+        """Number of draws whose optimum no restart has found."""
         return int((self.ends == NEW).sum())
 
 

@@ -1,4 +1,4 @@
-"""What a scoreboard reads: a comparison seen under a distance, each number of each run."""
+"""The input of a scoreboard: numbers of each run of a comparison, under one distance."""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from bnmf_core.evidence.weighing import shares
 from bnmf_core.posterior.stein import ksd
 
 SEED = 20
-# A mass of which the errors leave more than this is open.
+# A mass with a wider interval than this is open.
 OPEN = 0.5
-# A run whose median error is so many times the smallest of all runs' of its loss fits poorly.
+# A run fits poorly if its median error exceeds the smallest of its loss by this factor.
 POOR = 1.5
 
 
@@ -117,11 +117,11 @@ class Board:
         return self._spreads[name][run_id]
 
     def covering(self, run_id: str) -> float:
-        """How many balls of the radius cover a run."""
+        """Covering number of a run at the radius."""
         return float(self.balls(self.rows[run_id]))
 
     def balls(self, rows: np.ndarray) -> int:
-        """How many balls of the radius cover these members."""
+        """Covering number of these members at the radius."""
         within = self._apart[np.ix_(rows, rows)]
         return int(covering_numbers(within, np.array([self.radius]))[0])
 
@@ -140,7 +140,7 @@ class Board:
         return float(np.median(np.asarray(values)[self.rows[run_id]])) if values else math.nan
 
     def auc_range(self, run_id: str) -> float:
-        """By how much the AUC of a class differs among a run's members, at most over classes."""
+        """Largest range of the AUC of a class among a run's members."""
         found = downstream.STAGE.perhaps(self.comparison)
         if found is None or found.table.empty:
             return math.nan
@@ -148,8 +148,8 @@ class Board:
         auc = table.groupby(["label", "task"])["auc"]
         return float((auc.max() - auc.min()).max())
 
-    def told(self, run_id: str, name: str) -> float:
-        """A number that a run itself tells."""
+    def recorded(self, run_id: str, name: str) -> float:
+        """A number that the run recorded; NaN without one."""
         particles = self.comparison.particles[self.comparison.run_ids.index(run_id)]
         value = particles.info.get(name)
         return float(value) if isinstance(value, int | float) else math.nan

@@ -1,7 +1,7 @@
-"""Explorations by hand: asked on a page, computed in the background, stored beside the run.
+"""Explorations that a user starts: computed in the background, stored with the run.
 
-They are no runs. A factorization of which components were held is an optimum given these only; as a
-restart beside others it would count in what is said of basins and of modes not found yet.
+Explorations are no runs. A factorization with held components is an optimum given these only; as a
+restart it would distort the statistics of basins and of undiscovered modes.
 """
 
 import hashlib
@@ -25,25 +25,25 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.store import files, manifest
 
-# Counted up when the same question would have another answer, or other files.
+# Incremented when the same options give another result, or other files.
 VERSION = 1
 FOLDER = "by_hand"
-# Factorizations, and entries, that are made before they are stored and shown.
+# Number of factorizations, or of entries, computed before they are stored and shown.
 TOGETHER = 4
 STARTS = 40
-# Entries of a component that are moved: its largest.
+# Number of the largest entries of a component that are moved.
 ENTRIES = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Exploration(ABC):
-    """Something that is computed of one factorization of a comparison, part by part.
+    """A computation on one factorization of a comparison, stored part by part.
 
     Attributes
     ----------
-    comparison : where the factorization is. row : of its members. Components have the numbers of
-        :meth:`Comparison.aligned` for this row alone, so that they do not depend on other runs.
-    doing : what is being done, in words.
+    comparison : contains the factorization. row : its row among the members. Components have the
+        numbers of :meth:`Comparison.aligned` for this row alone, independent of other runs.
+    doing : the status message.
     """
 
     comparison: Comparison
@@ -54,50 +54,50 @@ class Exploration(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> dict[str, Any]:
-        """Everything beside the factorization that decides the result, as plain values."""
+    def options(self) -> dict[str, Any]:
+        """Everything besides the factorization that determines the result, as plain values."""
 
     @property
     @abstractmethod
     def parts(self) -> list[range]:
-        """What is computed, in pieces that are stored one by one."""
+        """The parts of the computation, each stored by itself."""
 
     @abstractmethod
     def part(
         self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
     ) -> dict[str, np.ndarray]:
-        """Compute a piece; tells the part of it that is done."""
+        """Compute one part; ``report`` gets the fraction done."""
 
     @property
     def key(self) -> str:
-        """Changes with everything that decides the result."""
+        """Hash of everything that determines the result."""
         member = self.comparison.members.iloc[self.row]
-        which = [VERSION, type(self).__name__, member["run"], int(member["particle"]), self.asked]
-        return hashlib.sha256(json.dumps(which, sort_keys=True).encode()).hexdigest()[:12]
+        of = [VERSION, type(self).__name__, member["run"], int(member["particle"]), self.options]
+        return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def about(self) -> tuple[str, int]:
-        """The run that made the factorization, and how many it made."""
+        """The run that made the factorization, and its number of particles."""
         run_id = self.comparison.members["run"].iloc[self.row]
         at = self.comparison.run_ids.index(run_id)
         return run_id, self.comparison.particles[at].M
 
     @property
     def folder(self) -> Path:
-        """Where its pieces are: beside what is computed of this run alone, and removed with it."""
+        """Folder of the parts, next to the stages of this run alone, and removed with them."""
         return self.comparison.folder.parent / comparison_key([self.about]) / FOLDER / self.key
 
     def ready(self) -> bool:
-        """Whether all pieces are stored."""
+        """Whether all parts are stored."""
         return len(self.stored()) == len(self.parts)
 
     def stored(self) -> list[Path]:
-        """The pieces that are there and undamaged."""
+        """Paths of the parts that are stored and undamaged."""
         return [path for path in self._paths if manifest.is_sound(path)]
 
     @property
     def damaged(self) -> str:
-        """How many pieces are damaged and left out until they are computed again; "" without."""
+        """How many parts are damaged and left out until they are computed again; "" if none."""
         count = sum(path.exists() and not manifest.is_sound(path) for path in self._paths)
         if not count:
             return ""
@@ -109,16 +109,16 @@ class Exploration(ABC):
         return [self.folder / f"part-{part.start:05d}.npz" for part in self.parts]
 
     def pieces(self) -> list[dict[str, np.ndarray]]:
-        """What is in them."""
+        """Contents of the stored parts."""
         return [files.read_arrays(path) for path in self.stored()]
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
-        """Compute and store what is missing.
+        """Compute and store the missing parts.
 
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so; what is stored stays.
+            When ``stopped()`` returned True; stored parts stay.
         """
         run_id, made = self.about
         about = self.folder.parents[1] / ABOUT
@@ -138,14 +138,14 @@ class Exploration(ABC):
 
     @property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """A (D, R), W (R, N) of the factorization, components by their numbers."""
+        """A (D, R), W (R, N) of the factorization, components in the order of their numbers."""
         A, W = self.comparison.aligned_factors([self.row])
         return A[0].astype(np.float64), W[0].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class LockedExploration(Exploration):
-    """What remains when components are held; ``held`` : their numbers, from 0, in rising order."""
+    """Refit the other components; ``held`` : numbers of held ones, from 0, ascending."""
 
     label = "Holding components"
     doing = "Looking for what remains"
@@ -155,8 +155,8 @@ class LockedExploration(Exploration):
     seed: int = 0
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """What is held, how many starts, and the seed."""
+    def options(self) -> dict[str, Any]:
+        """The held components, the number of starts, and the seed."""
         return {"held": list(self.held), "starts": self.starts, "seed": self.seed}
 
     @property
@@ -166,7 +166,7 @@ class LockedExploration(Exploration):
         Raises
         ------
         SettingsError
-            When there is none of such a number, or nothing is left to be looked for.
+            When no component has such a number, or all are held.
         """
         R = self.comparison.rank
         if unknown := [r for r in self.held if not 0 <= r < R]:
@@ -177,14 +177,14 @@ class LockedExploration(Exploration):
 
     @property
     def parts(self) -> list[range]:
-        """The numbers of the starts; the factorization itself comes first."""
+        """Numbers of the starts; 0 is the factorization itself."""
         ends = range(0, self.starts + 1, TOGETHER)
         return [range(first, min(first + TOGETHER, self.starts + 1)) for first in ends]
 
     def part(
         self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
     ) -> dict[str, np.ndarray]:
-        """Some factorizations."""
+        """Factorizations from some of the starts."""
         A, W = self.factors
         data = self.comparison.seen_dataset
         found, _ = solve_locked(
@@ -193,14 +193,14 @@ class LockedExploration(Exploration):
         return vars(found)
 
     def found(self) -> Locked | None:
-        """What there is so far; None while there is nothing."""
+        """The factorizations stored so far; None without any."""
         pieces = self.pieces()
         return Locked(**_joined(pieces)) if pieces else None
 
 
 @dataclass(frozen=True, eq=False)
 class KnownExploration(LockedExploration):
-    """What remains when a known column stands in place of one component, and is held.
+    """Refit the other components with one component replaced by a known column and held.
 
     ``known`` : its D entries, of any scale; the component is the only one of ``held``.
     """
@@ -209,13 +209,13 @@ class KnownExploration(LockedExploration):
     known: tuple[float, ...] = ()
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """What is held, and the column."""
-        return super().asked | {"known": list(self.known)}
+    def options(self) -> dict[str, Any]:
+        """The held component, and the column."""
+        return super().options | {"known": list(self.known)}
 
     @property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The factorization with the known column, of the same sum, in its place."""
+        """The factorization with the known column, scaled to the same sum, in its place."""
         A, W = super().factors
         (r,), known = self.held, np.array(self.known)
         if known.shape != A.shape[:1] or not known.sum() > 0:
@@ -230,18 +230,18 @@ class KnownExploration(LockedExploration):
 
 @dataclass(frozen=True, eq=False)
 class Displacing(Exploration):
-    """What is moved from an optimum until the error has risen by the part ``rise``."""
+    """Displace something from an optimum until the error has grown by the fraction ``rise``."""
 
     rise: float = 0.01
 
     def _polished(
         self, problem: Problem, stopped: Callable[[], bool]
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """The optimum that is displaced: solved for once, the same for all pieces."""
+        """The optimum that is displaced: solved once, the same for all parts."""
         path = self.folder / "optimum.npz"
         if manifest.is_sound(path):
-            kept = files.read_arrays(path)
-            return kept["A"], kept["W"], float(kept["error"])
+            arrays = files.read_arrays(path)
+            return arrays["A"], arrays["W"], float(arrays["error"])
         A, W, error = polished(problem, *self.factors, stopped)
         files.write_arrays(path, {"A": A, "W": W, "error": np.array(error)})
         return A, W, error
@@ -249,7 +249,7 @@ class Displacing(Exploration):
 
 @dataclass(frozen=True, eq=False)
 class ContributionExploration(Displacing):
-    """The smallest and the largest contribution of each component, one piece a component.
+    """The smallest and the largest contribution of each component, one part per component.
 
     See :func:`displace_contributions`.
     """
@@ -257,7 +257,7 @@ class ContributionExploration(Displacing):
     label = doing = "Moving contributions"
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The rise."""
         return {"rise": self.rise}
 
@@ -276,7 +276,7 @@ class ContributionExploration(Displacing):
         return vars(displace_contributions(problem, A, W, chosen, allowed, report, stopped))
 
     def found(self) -> Contributions | None:
-        """The bands there are so far; None while there is none."""
+        """The bands stored so far; None without any."""
         pieces = self.pieces()
         return Contributions(**_joined(pieces)) if pieces else None
 
@@ -285,7 +285,7 @@ class ContributionExploration(Displacing):
 class DisplacementExploration(Displacing):
     """How far entries of a component, numbered from 0, can move; see :func:`displace`.
 
-    ``most`` : entries moved, its largest.
+    ``most`` : number of its largest entries that are moved.
     """
 
     label = doing = "Moving entries"
@@ -294,8 +294,8 @@ class DisplacementExploration(Displacing):
     most: int = ENTRIES
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The component, the rise, and how many entries."""
+    def options(self) -> dict[str, Any]:
+        """The component, the rise, and the number of entries."""
         return {"component": self.component, "rise": self.rise, "most": self.most}
 
     @property
@@ -306,7 +306,7 @@ class DisplacementExploration(Displacing):
 
     @property
     def parts(self) -> list[range]:
-        """Places among the entries."""
+        """Ranges of positions in ``entries``."""
         count = min(self.most, self.comparison.dataset.D)
         ends = range(0, count, TOGETHER)
         return [range(first, min(first + TOGETHER, count)) for first in ends]
@@ -323,7 +323,7 @@ class DisplacementExploration(Displacing):
         return vars(found) | {"base": np.array([error, allowed])}
 
     def found(self) -> tuple[Displacement, float, float] | None:
-        """The bands there are so far, the error, and the allowed one; None while there is none."""
+        """The bands stored so far, the error, and the allowed error; None without any."""
         pieces = self.pieces()
         if not pieces:
             return None
@@ -333,7 +333,7 @@ class DisplacementExploration(Displacing):
 
 
 def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Arrays of several pieces, one after the other."""
+    """Concatenate the arrays of several parts."""
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 

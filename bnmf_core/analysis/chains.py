@@ -54,7 +54,7 @@ class Verdict:
 
     @property
     def modes(self) -> int:
-        """How many groups of modes the chains sit in."""
+        """Number of groups of modes that the chains sit in."""
         return max(self.groups) + 1
 
     @property
@@ -88,14 +88,14 @@ class Verdicts:
     folder: Path = Path()
 
     def series(self, run: str) -> pd.DataFrame:
-        """What was judged: a row per draw, ``chain``, ``sweep`` and a column for each quantity.
+        """The judged series: a row per draw, ``chain``, ``sweep`` and a column for each quantity.
 
         ``sweep`` counts the states of the chain from the first kept one.
         """
         return pd.DataFrame(files.read_arrays(_series(self.folder, run)))
 
     def table(self, run: str) -> pd.DataFrame:
-        """How every quantity of a run fared, see :class:`Settled`."""
+        """Diagnostics of every quantity of a run, see :class:`Settled`."""
         return pd.DataFrame(files.read_json(_table(self.folder, run)))
 
     @property
@@ -107,7 +107,7 @@ class Verdicts:
 
     @property
     def unsettled(self) -> list[Verdict]:
-        """Those of runs whose chains have not settled."""
+        """Verdicts on runs whose chains have not settled."""
         return [verdict for verdict in self.by_run.values() if not verdict.settled]
 
 

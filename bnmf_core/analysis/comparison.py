@@ -30,15 +30,15 @@ from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
-# Part of the key: what an older program stored of other members is not read.
+# Part of the key: results that an older program stored for other members are not read.
 LAYOUT = 7
-# Says in the folder of a comparison which runs it is of.
+# File in the folder of a comparison that lists its runs.
 ABOUT = "comparison.json"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A set of runs, their members, and the folder where results of them are kept.
+    """A set of runs, their members, and the folder of their results.
 
     Attributes
     ----------
@@ -82,19 +82,19 @@ class Comparison:
 
     @property
     def advised(self) -> str:
-        """Of those the first two, to be recommended; "" where there are none."""
+        """The first two of ``optimizers``, to recommend; "" without any."""
         return listed(self.optimizers[:2], "or")
 
     @property
     def _models(self) -> list[Model]:
-        """Those of these runs that are still there, run by run."""
+        """The registered models of these runs, run by run."""
         return [
             registry.model(record.spec.model) for record in self.runs if record.spec.model in MODELS
         ]
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """What each run made small; of a model that is no longer there, the squared error."""
+        """The loss of each run; the squared error for models that are no longer registered."""
         losses = []
         for record, particles in zip(self.runs, self.particles, strict=True):
             if record.spec.model in MODELS:
@@ -111,38 +111,38 @@ class Comparison:
 
     @property
     def measure(self) -> str:
-        """What is shown of that loss, in words; where there is none, words for any."""
+        """Name of the measure of fit; a general name where losses differ."""
         return self.loss.measure if self.loss else MEASURE
 
     @property
     def explains(self) -> str:
-        """Of what these runs explain a part, "" where that is not said."""
+        """What these runs explain a fraction of; "" where the loss does not define it."""
         return self.loss.explains if self.loss else ""
 
     @property
     def measure_heading(self) -> str:
-        """What a column of :meth:`measure_told` is called."""
+        """Heading of a column of :meth:`format_measure`."""
         return self.loss.heading if self.loss else MEASURE
 
-    def measure_told(self, error: float) -> str:
-        """An error of these runs, as tables say it."""
-        return (self.loss or SQUARED_ERROR).told(error)
+    def format_measure(self, error: float) -> str:
+        """Format an error of these runs for a table."""
+        return (self.loss or SQUARED_ERROR).format(error)
 
     @property
     def measure_axis(self) -> str:
-        """The same on an axis."""
+        """Axis title of the measure of fit."""
         return self.loss.axis if self.loss else f"{MEASURE}, by each run's own model"
 
     @property
     def measure_ends(self) -> str:
-        """What the ends of that axis mean."""
+        """Meaning of the ends of that axis."""
         return self.loss.ends if self.loss else Loss.ends
 
     @property
     def fit(self) -> Problem:
-        """What solvers are asked beside these runs: their data, and what they made small.
+        """The problem that further solvers work on: the data and the loss of these runs.
 
-        The squared error where they made different things small.
+        The loss is the squared error where runs minimized different losses.
         """
         loss = self.loss or SQUARED_ERROR
         return Problem.without_model(self.seen_dataset, self.rank, loss=loss)
@@ -206,9 +206,9 @@ class Comparison:
 
     @cached_property
     def resolution(self) -> float:
-        """Degrees below which members cannot be told apart: what converged ones may still turn.
+        """Degrees below which members are identical: the remaining rotation of converged ones.
 
-        0 where nothing is known of it.
+        0 where it is unknown.
         """
         movement = self.members.loc[self.members["converged"], "movement"].dropna()
         return float(movement.max()) if len(movement) else 0.0
@@ -235,14 +235,14 @@ class Comparison:
 
     @cached_property
     def caveats(self) -> dict[str, str]:
-        """Of the other samplers, by their keys, why what they make are no draws."""
+        """Key of each inexact sampler → why its outputs are no draws."""
         return {
             algorithm.key: algorithm.caveat for algorithm in self._algorithms if algorithm.caveat
         }
 
     @property
     def _algorithms(self) -> list[AnyAlgorithm]:
-        """Those that made these runs and are still there, each once."""
+        """The registered algorithms of these runs, each once."""
         used = dict.fromkeys(self.algorithm_of.values())
         return [registry.ALGORITHMS[key] for key in used if key in registry.ALGORITHMS]
 
@@ -265,10 +265,10 @@ class Comparison:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
-    def kept_under(self) -> str:
-        """Names it among the comparisons of all owners: what stays in memory stays under this.
+    def cache_key(self) -> str:
+        """Unique among the comparisons of all owners: the key of everything cached in memory.
 
-        Who opens an archive chooses the ids of runs, and so the ``key``.
+        ``key`` is not: whoever opens an archive chooses the ids of its runs.
         """
         return str(self.folder)
 
@@ -348,7 +348,7 @@ class Comparison:
         return {ids[0]: ids for ids in groups.values()}
 
     def trace(self, run_id: str, most: int) -> pd.DataFrame:
-        """What a sampler recorded along its chains: at most ``most`` states of each chain.
+        """The trace of a sampler's chains: at most ``most`` states of each chain.
 
         Columns chain, sweep, warm_up and the quantities; empty for an explorer's run.
         """
@@ -429,7 +429,7 @@ def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:
 
 
 def comparison_key(parts: Sequence[tuple[str, int]]) -> str:
-    """What a comparison of these runs is called: of each, its id and how many particles it has."""
+    """Key of a comparison; ``parts`` : id and number of particles of each run."""
     plain = [(run_id, int(count)) for run_id, count in parts]
     return hashlib.sha256(repr((LAYOUT, plain)).encode()).hexdigest()[:12]
 

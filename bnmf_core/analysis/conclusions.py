@@ -1,4 +1,4 @@
-"""Whether what is concluded from a label depends on which explanation of the data is chosen."""
+"""Whether conclusions from a label depend on the chosen explanation of the data."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +17,14 @@ from bnmf_core.data.split import split
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.store import files
 
-# Explanations that are compared, the best first.
+# Maximum number of compared explanations, the best first.
 MOST = 12
 SEED = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Conclusions:
-    """What is stored of the labels.
+    """Stored conclusions from the labels.
 
     problem : the sentence that says why there is nothing; "" where there is.
     rows : members that were compared, one for each explanation.

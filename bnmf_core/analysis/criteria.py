@@ -11,7 +11,7 @@ from bnmf_core.core.loss import MEASURE
 from bnmf_core.core.registry import Registry
 
 MASS = "mass"
-# Gives way to what the loss of the runs at hand measures.
+# Placeholder for the measure of fit of the runs.
 ABOUT = "The measure of fit"
 
 
@@ -44,7 +44,7 @@ class Criterion:
     stages: tuple[str, ...] = ()
 
     def of(self, comparison: Comparison) -> "Criterion":
-        """The same in the words of these runs' measure of fit, where all have the same."""
+        """The text with the name of these runs' measure of fit, where all have the same."""
         if comparison.loss is None:
             return self
         label = self.label.replace(MEASURE, comparison.measure)
@@ -163,7 +163,7 @@ CRITERIA: Registry[Criterion] = Registry(
         Criterion(
             "evidence",
             "log evidence",
-            lambda board, run_id: board.told(run_id, "log_evidence"),
+            lambda board, run_id: board.recorded(run_id, "log_evidence"),
             unit="nats",
             favours="draws",
             page="quality",
@@ -206,7 +206,7 @@ CRITERIA: Registry[Criterion] = Registry(
         Criterion(
             "seconds",
             "wall seconds",
-            lambda board, run_id: board.told(run_id, "run_seconds"),
+            lambda board, run_id: board.recorded(run_id, "run_seconds"),
             unit="s",
             page="runs",
             about="From the beginning of a run to its end, beside whatever else ran: not compared.",

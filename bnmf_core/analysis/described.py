@@ -8,9 +8,9 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import percent
 from bnmf_core.numerics.matrix import is_sparse, stored
 
-# Classes that are counted one by one.
+# Number of classes with individual counts.
 MOST_CLASSES = 12
-# A feature with more than this part of the sum of squares, of at least so many, dominates the fit.
+# A feature above this share of the sum of squares dominates, if there are at least so many.
 MOST_OF_ALL, NEARLY_ALL, FEW = 0.5, 0.9, 3
 
 
@@ -43,14 +43,14 @@ def described(dataset: Dataset) -> list[str]:
     return facts
 
 
-def sample_said(dataset: Dataset) -> str:
-    """What is of all observations, and what of a sample of them; "" where X is in memory.
+def describe_sample(dataset: Dataset) -> str:
+    """What uses all observations, and what uses a sample of them; "" where X is in memory.
 
     >>> import tempfile
     >>> from bnmf_core import Dataset
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/X.npy", np.ones((1200, 4)))
-    ...     print(sample_said(Dataset.from_blocks(f"{folder}/X.npy", sample=200)))
+    ...     print(describe_sample(Dataset.from_blocks(f"{folder}/X.npy", sample=200)))
     A, errors and modes are of all 1,200 observations; charts of observations show a random sample \
 of 200.
     """
@@ -65,14 +65,14 @@ of 200.
 
 
 def of_a_sample(dataset: Dataset) -> str:
-    """That observations shown are a sample, in a sentence; "" where they are all."""
+    """Sentence that observations shown are a sample; "" where all are shown."""
     if dataset.whole is None or dataset.N >= dataset.whole.N:
         return ""
     return f"Observations are a random sample of {dataset.N:,} of {dataset.whole.N:,}."
 
 
-def ranks_said(dataset: Dataset) -> str:
-    """Of which observations ranks are compared where X is in blocks; "" where it is in memory."""
+def describe_rank_sample(dataset: Dataset) -> str:
+    """The observations that ranks are compared on, for X in blocks; "" for X in memory."""
     if dataset.whole is None:
         return ""
     return (
@@ -82,7 +82,7 @@ def ranks_said(dataset: Dataset) -> str:
 
 
 def dominant_line(dataset: Dataset) -> str:
-    """That one of several features, or else observations, makes most of the sum of squares.
+    """Sentence that one of several features, or else observations, dominates the sum of squares.
 
     "" where none does.
 
@@ -94,7 +94,7 @@ def dominant_line(dataset: Dataset) -> str:
     if is_sparse(X):
         summed = [X.multiply(X).sum(axis=axis) for axis in (1, 0)]
     else:
-        summed = [np.einsum(f"dn,dn->{kept}", X, X) for kept in "dn"]
+        summed = [np.einsum(f"dn,dn->{axis}", X, X) for axis in "dn"]
     named = ("features", dataset.features), ("observations", dataset.observations)
     for sums, (lines, names) in zip(summed, named, strict=True):
         of_each = np.asarray(sums, dtype=float).ravel()
@@ -109,14 +109,14 @@ def dominant_line(dataset: Dataset) -> str:
 
 
 def label_counts(dataset: Dataset) -> list[str]:
-    """For each label the number of observations in its largest classes, in a sentence."""
-    told = []
+    """One sentence for each label: the number of observations in its largest classes."""
+    sentences = []
     for key, values in dataset.labels.items():
         counts = Counter(values.tolist()).most_common()
         words = ", ".join(f"{name or '(none)'}: {n:,}" for name, n in counts[:MOST_CLASSES])
         more = f" and {len(counts) - MOST_CLASSES:,} more" if len(counts) > MOST_CLASSES else ""
-        told.append(f"Label {key}: {words}{more}.")
-    return told
+        sentences.append(f"Label {key}: {words}{more}.")
+    return sentences
 
 
 def binary_facts(binary: Dataset) -> str:
@@ -125,9 +125,9 @@ def binary_facts(binary: Dataset) -> str:
     share = ones[0].sum() / binary.observed
     empty = [int((count == 0).sum()) for count in ones]
     full = int((ones[0] == binary.N).sum())
-    told = f"{ones[0].sum():,} of {binary.observed:,} cells would be yes, {share:.0%}."
+    text = f"{ones[0].sum():,} of {binary.observed:,} cells would be yes, {share:.0%}."
     if any(empty):
-        told += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
+        text += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
     if full:
-        told += f" {full:,} features would be yes everywhere, and tell nothing."
-    return told
+        text += f" {full:,} features would be yes everywhere, and tell nothing."
+    return text

@@ -12,7 +12,7 @@ from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_seve
 from bnmf_core.core.errors import StoreError
 from bnmf_core.store import files, integrity
 
-# Ends the name of the file with the checksum of a matrix.
+# Suffix of the file with the checksum of a matrix.
 SUM = ".sum.json"
 
 
@@ -34,10 +34,10 @@ def compute(
     stopped: Stopped,
     executor: Executor | None = None,
 ) -> None:
-    """Store a matrix for every distance; what an interrupted one has stored is kept."""
+    """Store a matrix for every distance; resumes an interrupted computation."""
     A, W = comparison.factors(np.arange(len(comparison.members)))
     for alike, of_group in parts(matched_alike(comparison.metrics), report):
-        missing = {key: one for key, one in alike.items() if not _is_kept(folder, key)}
+        missing = {key: one for key, one in alike.items() if not _is_stored(folder, key)}
         if missing:
             chosen = list(missing.values())
             found = pairwise_of_several(A, W, chosen, of_group, stopped, executor)
@@ -46,8 +46,8 @@ def compute(
                 files.write_array(_path(folder, key), matrix)
 
 
-def _is_kept(folder: Path, metric: str) -> bool:
-    """Whether an interrupted computation has stored the matrix, and it is what was written."""
+def _is_stored(folder: Path, metric: str) -> bool:
+    """Whether the matrix is stored and its checksum matches."""
     path = _path(folder, metric)
     try:
         return files.read_json(path.with_suffix(SUM)) == integrity.checksum(files.read_array(path))

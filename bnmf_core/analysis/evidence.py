@@ -39,7 +39,7 @@ from bnmf_core.store import files
 
 csgraph = lazy("scipy.sparse.csgraph")
 
-# Sites that are weighed, the best first.
+# Maximum number of weighed sites, the best first.
 MOST = 8
 # Steps of a population and multiply-adds of a core and second, about; and how many seconds the
 # whole may take before fewer modes are weighed.
@@ -48,7 +48,7 @@ SEED = 20
 # Populations of a mode at most, where errors leave open which mode has the most mass; but two
 # where the time that is allowed would not do for so many modes.
 MOST_REPEATS, SOON = 8, 4 * MOST
-# What settings of models are called.
+# Symbols of model settings.
 SYMBOLS = {
     "sigma": "σ",
     "rate": "λ",
@@ -57,7 +57,7 @@ SYMBOLS = {
     "dispersion": "prior median of k",
     "spread": "uncertainty of log k",
 }
-# Tables of masses that are kept at hand.
+# Number of cached tables of masses.
 MOST_KNOWN = 64
 # Columns of the masses of modes.
 MASSES = ["mass", "mass_low", "mass_high"]
@@ -65,7 +65,7 @@ MASSES = ["mass", "mass_low", "mass_high"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is stored of the masses.
+    """Stored masses.
 
     problem : the sentence that says why there are none; "" where there are.
     model : the model's name. settings : its settings, nothing left open.
@@ -99,14 +99,14 @@ class Evidence:
     @property
     def described(self) -> str:
         """The model's settings, as "σ = 0.19, λ = 1", or "flat prior, σ inferred"."""
-        told = []
+        terms = []
         for name, value in (self.settings or {}).items():
             symbol = SYMBOLS.get(name, name)
             if isinstance(value, int | float):
-                told.append(f"{symbol} = {value:.3g}")
+                terms.append(f"{symbol} = {value:.3g}")
             else:
-                told.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
-        return ", ".join(told)
+                terms.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
+        return ", ".join(terms)
 
     def winner(self, labels: np.ndarray, power: float) -> int | None:
         """The mode (0-based) with the most mass, where the errors leave no other; else None.
@@ -151,19 +151,19 @@ class Evidence:
 
     @cached_property
     def _known(self) -> dict[tuple[float, int, int, bytes], pd.DataFrame]:
-        """What has been asked: pages ask for the same masses again and again."""
+        """Cached masses: pages request the same ones repeatedly."""
         return {}
 
     def _weighed(self, labels: np.ndarray, power: float, repeat: int) -> pd.DataFrame:
         """The masses of modes by the first populations (0) or by those of the repeat (1)."""
         groups, count = labels[list(self.rows)], int(labels.max()) + 1
-        asked = (power, repeat, count, groups.tobytes())
-        known = self._known.get(asked)
+        key = (power, repeat, count, groups.tobytes())
+        known = self._known.get(key)
         if known is None:
             if len(self._known) >= MOST_KNOWN:  # others may ask at this moment
                 self._known.clear()
             table = ((self.tables, self.repeated)[repeat] or {})[power]
-            known = self._known[asked] = _masses(groups, count, table)
+            known = self._known[key] = _masses(groups, count, table)
         return known.copy()
 
 
@@ -180,8 +180,8 @@ def _masses(groups: np.ndarray, count: int, table: pd.DataFrame) -> pd.DataFrame
     weighed = np.bincount(groups, minlength=count)
     held = np.flatnonzero((weighed > 0) & (joined == np.arange(count)))
     found.loc[held, list(found)] = np.stack(masses, axis=1)[held]
-    kept = np.bincount(groups, table["keeps"], minlength=count) > 0
-    return found.assign(weighed=weighed, stays=kept | (weighed == 0), joined=joined)
+    stays = np.bincount(groups, table["keeps"], minlength=count) > 0
+    return found.assign(weighed=weighed, stays=stays | (weighed == 0), joined=joined)
 
 
 def clear_winner(masses: pd.DataFrame) -> int | None:
@@ -249,7 +249,7 @@ def weigh(
     seed: int = SEED,
     most_repeats: int = 2,
 ) -> pd.DataFrame:
-    """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
+    """Apply :func:`mode_evidence` to members of a comparison, under its :func:`model_of`.
 
     Raises
     ------
@@ -310,7 +310,7 @@ def seconds_of(problem: Problem) -> float:
 
 
 def expected_seconds(problem: Problem) -> tuple[float, float] | None:
-    """What weighing modes takes, for one and for as many as are weighed; None if it is not done.
+    """Seconds to weigh one mode, and all modes; None if modes are not weighed.
 
     ``problem`` : whose model's settings may be open.
 

@@ -21,7 +21,7 @@ class Islands:
     """Families of sites.
 
     problem : the sentence that says why there are none; "" where there are.
-    rows : converged members of the sites that were looked at. families : of each, its family.
+    rows : converged members of the examined sites. families : the family of each row.
     paths : what :func:`connections` says of every path, by the rows of its two ends' sites.
     """
 
@@ -54,7 +54,7 @@ class Islands:
         return mode in held and int((families == families[held == mode]).sum()) > 1
 
     def _families(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The modes that were looked at, rising, and the family of each; none with a problem."""
+        """The examined modes, ascending, and the family of each; empty with a problem."""
         if self.problem:
             return np.empty(0, int), np.empty(0, int)
         modes, families = labels[list(self.rows)], np.asarray(self.families)
@@ -88,11 +88,11 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         cancel=stopped,
         loss=comparison.fit.loss,
     )
-    looked_at = sites.labels < found.family.size
+    examined = sites.labels < found.family.size
     stored = {
         "problem": "",
-        "rows": sites.rows[looked_at].tolist(),
-        "families": found.family[sites.labels[looked_at]].tolist(),
+        "rows": sites.rows[examined].tolist(),
+        "families": found.family[sites.labels[examined]].tolist(),
         "paths": found.paths.to_dict("list"),
     }
     files.write_json(folder / "islands.json", stored)

@@ -1,12 +1,11 @@
 """Comparisons as jobs of the scheduler, stage by stage, the one that a page needs first.
 
-Someone who looks at a comparison asks again and again (:meth:`Analyses.ask`). While other runs of
-the same launch are being made, a comparison of those that have ended is passing: only what is asked
-for is computed of it.
+A page that shows a comparison requests it repeatedly (:meth:`Analyses.ask`). While other runs of
+the same launch are being made, a comparison of the finished ones is passing: only its requested
+stages are computed.
 
-Owners of public data (samples, generated ones) who make the same runs would have the same results
-computed: the first one's are taken over by the others. Of data of their own each has them
-computed, for what is there at once would tell that somebody else has the same data.
+Owners of public data (samples, generated ones) who make the same runs share one result. Results on
+private data are always computed: an immediate result would reveal that somebody else has the data.
 """
 
 import threading
@@ -27,16 +26,16 @@ from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.numerics.memory import let_go
 from bnmf_core.store.run_store import RunStore
 
-# Comparisons whose tables of members are kept at hand.
+# Number of comparisons whose tables of members are cached.
 MOST_OPEN = 8
-# Stages of at most this weight take seconds, and wait for no long one.
+# Stages up to this weight take seconds and do not wait for long ones.
 SHORT = 2.0
-# Results that are remembered to be taken over, the newest.
+# Maximum number of remembered results for sharing, the newest.
 MOST_RESULTS = 10_000
 
 
 class ComparisonJob:
-    """What is missing of one comparison; each call of :meth:`make` computes one stage.
+    """The missing stages of one comparison; each call of :meth:`make` computes one.
 
     Parameters
     ----------
@@ -98,7 +97,7 @@ class ComparisonJob:
 
         def tell(part: float) -> None:
             whole = (self._total - left + part * stage.weight) / self._total
-            report(part, stage.label, whole, self._cluster.said)
+            report(part, stage.label, whole, self._cluster.failure)
 
         def gives_way() -> bool:
             if stopped():
@@ -116,7 +115,7 @@ class ComparisonJob:
                     results.pop(next(iter(results)), None)
 
     def _missing(self, comparison: Comparison) -> list[Stage[object]]:
-        """What is to be computed, what was asked for last coming first."""
+        """The stages to compute, the most recently requested first."""
         others = [] if self._passing else list(stages.STAGES)
         return stages.missing(comparison, [*self._wanted, *others])
 
@@ -205,7 +204,7 @@ class Analyses:
         self._scheduler.forget(comparison.key, self._owner)
 
     def status(self, comparison: Comparison) -> JobStatus:
-        """How far the analysis is."""
+        """Progress of the analysis."""
         if stages.complete(comparison):
             return JobStatus("complete", 1.0)
         found = self._scheduler.known(comparison.key, self._owner)

@@ -36,8 +36,8 @@ def compute(
         _, problem = evidence.model_of(comparison)
         settings = problem.model_settings
         powers = [power for power in POWERS if not why_not(problem.model, settings, power)]
-    asked = [(power, repeat) for power in powers for repeat in range(REPEATS)]
-    for (power, repeat), of_one in parts(asked, report):
+    tasks = [(power, repeat) for power in powers for repeat in range(REPEATS)]
+    for (power, repeat), of_one in parts(tasks, report):
         path, seed = _table(folder, power, repeat), evidence.SEED + repeat
         if path.exists():  # from before the stage had to give way
             continue

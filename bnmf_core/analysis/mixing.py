@@ -115,8 +115,8 @@ def _trajectories(particles: Particles) -> list[dict[str, float]]:
     known = particles.diagnostics
     if "energy" not in known:
         return []
-    # Between draws that are kept of several trajectories the energy changes more than between two
-    # in turn: what fresh momenta renew is unknown then.
+    # Between thinned draws the energy changes more than between successive trajectories: the share
+    # that fresh momenta renew is unknown.
     thinned = particles.spec.settings.get("thinning", 1) != 1
     rows = []
     for chain in np.unique(particles.chain):

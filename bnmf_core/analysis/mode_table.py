@@ -82,7 +82,7 @@ def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
 
 
 def unseen(labels: np.ndarray, optima: np.ndarray) -> Unseen | None:
-    """What converged restarts say of modes that none has found; None without such restarts.
+    """Estimates of undiscovered modes from converged restarts; None without such restarts.
 
     labels : (m,) mode of every member. optima : (m,) bool, which of them are converged restarts.
     """

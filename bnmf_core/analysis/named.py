@@ -1,4 +1,4 @@
-"""Names that people have given, found again: in other runs, at other numbers of components."""
+"""Names that users have given to components and modes, matched with those of other runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from bnmf_core.store.notes import COMPONENT, MODE, Note
 
 optimize = lazy("scipy.optimize")
 
-# Degrees: what is farther from what a name was given to is called otherwise.
+# Maximum angle (degrees) between a named component and its match.
 LIMIT = SAME_MODE
 
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """What has a name among components and modes.
+    """Named components and modes.
 
     notes : those on the data. words : the D features, where these are words: they name topics that
     nobody has named.
@@ -73,13 +73,13 @@ class Named:
         return [self.of_components(basis) for basis in A], near
 
     def components(self, A: np.ndarray) -> list[str]:
-        """What every component of a basis (D, R) is called, "" where nothing names it."""
+        """Name of every component of a basis (D, R), "" without one."""
         words = topic_names(A, self.words) if self.words else [""] * A.shape[1]
         notes = self.of_components(A)
         return [note.name if note else word for note, word in zip(notes, words, strict=True)]
 
     def modes(self, comparison: Comparison, modes: Modes) -> list[str]:
-        """What every mode is called: its number, and the name it was given."""
+        """Label of every mode: its number, and its name if any."""
         found = self.of_modes(comparison, modes)
         return [f"mode {one}" for one in numbered(note.name if note else "" for note in found)]
 

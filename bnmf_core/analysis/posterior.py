@@ -44,7 +44,7 @@ LEAST_MASS, MOST_MODES = 0.01, 4
 CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
 # Where these have not settled, so many times as many are drawn, once, if the numbers allow.
 AGAIN = 4
-# Seconds of a core for the chains of a mode, as far as multiply-adds tell.
+# Core seconds for the chains of a mode, estimated from multiply-adds.
 BUDGET, RATE = 240.0, 4.0e9
 # Sweeps of the longest warm-up, between these, the fewest even if they take so many times as long.
 SHORTEST, LONGEST, LONGER = 1_024, 200_000, 4.0
@@ -54,7 +54,7 @@ FEWEST_TRAJECTORIES, MOST_TRAJECTORIES = 100, 1_000
 SOLVED, MOST_LEFT = 8, 0.1
 # The optimum that angles are measured from: restarts stop where they would turn by a degree.
 EXACT = Stopping(5_000, None, movement=0.05, kkt=1e-4)
-# Draws of a mode whose bases are stored, and those that labels are predicted with.
+# Number of stored draws per mode, and of those that predict labels.
 STORED, SCORED = 100, 20
 QUANTILES = (0.05, 0.5, 0.95)
 SEED = 40
@@ -86,7 +86,7 @@ class ModeDraws:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is stored of the mixture.
+    """The stored mixture.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Posterior:
 
     @property
     def reason(self) -> str:
-        """Why nothing is said from the draws, in a sentence; "" where they have settled."""
+        """Why results from the draws are withheld, in a sentence; "" where chains have settled."""
         if self.problem:
             return self.problem
         failed = [mode for mode in self.modes if not mode.settled]
@@ -116,7 +116,7 @@ class Posterior:
 
     @cached_property
     def draws(self) -> list[dict[str, np.ndarray]]:
-        """Of each mode: ``A`` (k, D, R), bases of evenly spaced draws in the optimum's order;
+        """Arrays of each mode: ``A`` (k, D, R), evenly spaced draws in the optimum's order;
         ``loadings`` (3, D, R) and ``weights`` (3, R, N), the 5, 50 and 95 % quantiles of shares of
         a component's sum, and of its weights times that sum; ``turned`` (K, R), degrees from the
         optimum, of all K draws.
@@ -305,9 +305,9 @@ def _summed_up(
     A = np.take_along_axis(A, order[:, None, :], axis=2)
     W = np.take_along_axis(W, order[:, :, None], axis=1)
     sums = np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
-    kept = evenly_spaced(len(A), STORED)
+    selected = evenly_spaced(len(A), STORED)
     arrays = {
-        "A": A[kept].astype(np.float32),
+        "A": A[selected].astype(np.float32),
         "loadings": np.quantile(A / sums, QUANTILES, axis=0),
         "weights": np.quantile(W * sums.transpose(0, 2, 1), QUANTILES, axis=0),
         "turned": component_angles(A, of_A[0]),

@@ -37,7 +37,7 @@ class Proposal:
         return f"Proposed model: “{MODELS[self.model].label}”."
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The model and the reason."""
         return f"{self.suited} {self.reason}"
 
@@ -67,11 +67,11 @@ def proposal(dataset: Dataset) -> Proposal:
     if numbers.kind is not Kind.COUNTS:
         return Proposal(suited.key, reason, numbers)
     found = variation(dataset)
-    said = f"{numbers.advice} {found.said}".lstrip()
+    reason = f"{numbers.advice} {found.sentence}".lstrip()
     if found.below_poisson:
-        return Proposal(USUAL_MODEL, said, numbers, found)
+        return Proposal(USUAL_MODEL, reason, numbers, found)
     if found.beyond_poisson and dataset.whole is not None:
-        said += " Data that are read in blocks have no model for that, so Poisson is used."
+        reason += " Data that are read in blocks have no model for that, so Poisson is used."
     elif found.beyond_poisson:
         suited = model_for(Kind.VARIED) or suited
-    return Proposal(suited.key, said, numbers, found)
+    return Proposal(suited.key, reason, numbers, found)

@@ -1,4 +1,4 @@
-"""How good each member is on what its run did not see."""
+"""Errors of each member on data that its run did not see."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from bnmf_core.data.split import split
 from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
-# Members whose weights are solved together.
+# Number of members whose weights are solved together.
 TOGETHER = 20
 
 
@@ -25,11 +25,10 @@ TOGETHER = 20
 class Quality:
     """The stored errors.
 
-    held_out, hidden : (m,) measures of fit, on observations that were kept back and on entries
-        that were hidden on purpose; empty where there are none. By the loss of the runs, or the
-        squared error where they made different ones small.
-    hidden_by_means : that of the means of the features on hidden entries; None without such.
-    held_out_losses : (m, n) the loss of each of n observations that were kept back.
+    held_out, hidden : (m,) measures of fit, on held-out observations and on masked entries;
+        empty without any. By the loss of the runs, or the squared error where losses differ.
+    hidden_by_means : measure of the feature means on masked entries; None without any.
+    held_out_losses : (m, n) the loss of each of n held-out observations.
     """
 
     comparison: Comparison
@@ -60,14 +59,14 @@ class Quality:
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
-    """Store the errors of every member on what its run did not see, where there is such.
+    """Store the errors of every member on data that its run did not see, if any.
 
-    ``held_out``: on observations that were kept back, W solved with A fixed. ``hidden``: on entries
-    that were hidden on purpose, and ``hidden_by_means`` what the mean of each feature makes there.
+    ``held_out``: on held-out observations, W solved with A fixed. ``hidden``: on masked entries.
+    ``hidden_by_means``: of the mean of each feature on masked entries.
     """
-    seen, kept_back = split(comparison.dataset, comparison.holdout)
+    seen, withheld = split(comparison.dataset, comparison.holdout)
     data = comparison.dataset.columns(seen) if comparison.holdout else comparison.dataset
-    unseen = comparison.dataset.columns(kept_back) if comparison.holdout else None
+    unseen = comparison.dataset.columns(withheld) if comparison.holdout else None
     loss = comparison.loss or SQUARED_ERROR
     by_means = hidden_error_of_means(data, loss)
     held_out: list[float] = []

@@ -1,4 +1,4 @@
-"""Rank studies of stored data: asked for once, stored beside the data, found again."""
+"""Rank studies of stored data: computed once, then read from the store."""
 
 import hashlib
 import json
@@ -30,28 +30,28 @@ from bnmf_core.numerics.threads import worker_count
 from bnmf_core.solvers import usual_solver
 from bnmf_core.store import files, manifest
 
-# Counted up when the same question would have another answer, or other files.
+# Incremented when the same question gives another answer, or other files.
 VERSION = 11
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
-# Ranks that are compared where nobody says which.
+# The largest rank compared by default.
 LARGEST_USUAL = 8
 OF_COUNTS = (Kind.COUNTS, Kind.VARIED, Kind.SCALED)
-# Of the time that the modes of all ranks take, what the rest takes besides.
+# Time of all other parts, relative to the time for the modes of all ranks.
 REST = 0.5
-# Of the time that restarts take, what hidden blocks take besides.
+# Time of hidden blocks, relative to the time of the restarts.
 HIDDEN = 0.5
-# Seconds that the evidence of one mode of each rank may take where nobody asks for it.
+# Maximum seconds for the evidence of one mode of each rank, where it is not requested.
 PATIENCE = 900.0
-# Restarts of each rank: the evidence counts on the best mode being among them.
+# Restarts of each rank: the evidence requires that they find the best mode.
 RESTARTS, WITHOUT_EVIDENCE = 50, 20
 
 
 @dataclass(frozen=True)
 class RankQuestion:
-    """What a rank study is asked; see :func:`rank_study`. ``dataset`` : its id in the store.
+    """Arguments of :func:`rank_study`. ``dataset`` : its id in the store.
 
-    ``evidence`` : whether it is computed, which takes most of the time.
+    ``evidence`` : whether to compute it, which takes most of the time.
     """
 
     dataset: str
@@ -66,27 +66,27 @@ class RankQuestion:
 
     @property
     def loss(self) -> Loss:
-        """What the model makes small, by which hidden entries and fits are measured."""
+        """The loss of the model, which measures hidden entries and fits."""
         return MODELS[self.model].loss(MODELS[self.model].Settings())
 
     @property
     def key(self) -> str:
-        """Changes with everything that decides the answer."""
-        asked = asdict(self)
-        if self.evidence:  # keys of before it could be left out
-            del asked["evidence"]
-        decides = json.dumps([VERSION, asked], sort_keys=True)
-        return hashlib.sha256(decides.encode()).hexdigest()[:12]
+        """Hash of everything that determines the answer."""
+        arguments = asdict(self)
+        if self.evidence:  # as in keys that are older than this option
+            del arguments["evidence"]
+        text = json.dumps([VERSION, arguments], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def studied(self, dataset: Dataset, **how: Any) -> RankStudy:
-        """The answer, made here; ``how`` : further arguments of :func:`rank_study`."""
-        asked = asdict(self)
-        del asked["dataset"]
-        rng = np.random.default_rng(asked.pop("seed"))
-        return rank_study(dataset, rng=rng, **asked, **how)
+        """Compute the answer; ``how`` : further arguments of :func:`rank_study`."""
+        arguments = asdict(self)
+        del arguments["dataset"]
+        rng = np.random.default_rng(arguments.pop("seed"))
+        return rank_study(dataset, rng=rng, **arguments, **how)
 
     def seconds(self, dataset: Dataset) -> tuple[float, float]:
-        """About how long it takes: where every rank has one mode, and where it has the most."""
+        """Approximate seconds: with one mode of each rank, and with the maximum number."""
         if not self.evidence:
             work = sum(usual_solver(one).work(one, None) for one in self._problems(dataset))
             most = (1 + HIDDEN) * self.restarts * work / RATE / worker_count()
@@ -95,7 +95,7 @@ class RankQuestion:
         return of_one * (1 + REST), of_one * (self.most_modes + REST)
 
     def evidence_seconds(self, dataset: Dataset) -> float:
-        """About how long the evidence takes where every rank has one mode."""
+        """Approximate seconds for the evidence with one mode of each rank."""
         return sum(map(seconds_of, self._problems(dataset)))
 
     def _problems(self, dataset: Dataset) -> list[Problem]:
@@ -103,10 +103,10 @@ class RankQuestion:
         return [Problem(dataset, model, model.Settings(), rank) for rank in self.ranks if rank > 0]
 
     def in_time(self, dataset: Dataset) -> "RankQuestion":
-        """The question as it is asked unless a visitor says otherwise.
+        """The question with default options.
 
-        Without the evidence where that takes more than a quarter of an hour, and then with fewer
-        restarts, unless another number than the usual one was asked for.
+        Leaves out evidence that takes more than a quarter of an hour; there are then fewer
+        restarts, unless their number is not the default.
         """
         if self.evidence_seconds(dataset) <= PATIENCE:
             return replace(self, evidence=True)
@@ -116,9 +116,9 @@ class RankQuestion:
 
 @dataclass(frozen=True, eq=False)
 class RankWork:
-    """A question, its data and where the answer is stored, as what is made in the background.
+    """A background job that computes and stores the answer to a question.
 
-    root : the folder of the store. cluster : finds the executor of a cluster that does the work.
+    root : the folder of the store. cluster : returns the executor of a cluster.
     """
 
     root: Path
@@ -129,17 +129,17 @@ class RankWork:
 
     @property
     def label(self) -> str:
-        """What is compared."""
+        """The title of the job."""
         return f"{LABEL} of {self.dataset.name}"
 
     @property
     def key(self) -> str:
-        """That of the question."""
+        """The key of the question."""
         return self.question.key
 
     @property
     def folder(self) -> Path:
-        """Where the answer is, or will be."""
+        """The folder of the answer."""
         return self.root / FOLDER / self.question.dataset / self.key
 
     def ready(self) -> bool:
@@ -152,44 +152,44 @@ class RankWork:
         return tuple(sorted(path.name for path in (self.folder / PARTS).glob("*")))
 
     def so_far(self) -> RankStudy | None:
-        """What is known while it is made; None until the first rank has its restarts."""
-        asked = self.question
-        return so_far(self.dataset, asked.ranks, self.folder / PARTS, asked.model, asked.evidence)
+        """The partial answer; None until the restarts of the first rank are done."""
+        of, parts = self.question, self.folder / PARTS
+        return so_far(self.dataset, of.ranks, parts, of.model, of.evidence)
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
-        """Compare the ranks and store what is found; goes on from what is kept."""
-        asked, cluster = self.question, Cluster(self.cluster)
+        """Compare the ranks and store the answer; resumes from stored parts."""
+        question, cluster = self.question, Cluster(self.cluster)
         study = cluster.make(
-            lambda executor: asked.studied(
+            lambda executor: question.studied(
                 self.dataset,
                 executor=executor,
-                on_progress=lambda part: report(part, f"{cluster.said} {LABEL}".lstrip()),
+                on_progress=lambda part: report(part, f"{cluster.failure} {LABEL}".lstrip()),
                 stopped=stopped,
                 keep=self.folder / PARTS,
             )
         )
-        write(self.folder, asked, study)
+        write(self.folder, question, study)
 
 
 def compared(
     root: Path,
-    asked: RankQuestion,
+    question: RankQuestion,
     dataset: Dataset,
     report: Callable[[float, str], None] = lambda part, stage: None,
     stopped: Callable[[], bool] = never,
 ) -> RankStudy:
-    """The answer as it is asked unless a visitor says otherwise; made here if it is not stored.
+    """The answer with default options; computed if it is not stored.
 
     root : the folder of the store. report, stopped : as of :meth:`RankWork.make`.
     """
-    work = RankWork(root, asked.in_time(dataset), dataset)
+    work = RankWork(root, question.in_time(dataset), dataset)
     if not work.ready():
         work.make(report, stopped)
     return read(work.folder)
 
 
 def models_for(dataset: Dataset) -> list[str]:
-    """Keys of the models under which ranks of these data can be compared, the usual one first."""
+    """Keys of the models that can compare ranks of these data, the default first."""
     needed = {Capability.SCORE, Capability.NOWHERE_ZERO}
     fits = [
         key
@@ -202,14 +202,14 @@ def models_for(dataset: Dataset) -> list[str]:
 
 
 def usual_ranks(dataset: Dataset) -> tuple[int, int]:
-    """The first and the last rank to compare: of half of X, so that entries can be hidden."""
+    """The first and the last rank to compare: at most half of X, so that entries can be masked."""
     half = min(dataset.D, dataset.N) // 2
     last = max(1, min(LARGEST_USUAL, half))
     return 1, last
 
 
-def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
-    """Store a study instead of its parts; the file that says that it is there comes last."""
+def write(folder: Path, question: RankQuestion, study: RankStudy) -> None:
+    """Store a study in place of its parts; the manifest is written last."""
     factors = {
         f"{name}{rank}": factor
         for rank, pair in study.best.items()
@@ -217,7 +217,7 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
     }
     files.write_arrays(folder / BEST, factors)
     plain = {
-        "question": asdict(asked),
+        "question": asdict(question),
         "table": study.table.to_dict("list"),
         "criteria": {key: asdict(criterion) for key, criterion in study.criteria.items()},
         "noise": study.noise,
@@ -232,12 +232,12 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
 
 
 def read(folder: Path) -> RankStudy:
-    """What was stored.
+    """Read a stored study.
 
     Raises
     ------
     StoreError
-        When it is not there, or damaged.
+        When it is missing or damaged.
     """
     if not manifest.is_whole(folder, LABEL):
         raise StoreError(f"The rank study {folder.name} is not there or damaged; start it again.")
@@ -251,16 +251,16 @@ def read(folder: Path) -> RankStudy:
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
         noises = plain["of_noise"].items()
         of_noise = {model: RankEvidence(**values) for model, values in noises}
-        said, uneven = (plain["noise"], plain["prior"]), (plain["counts"], plain["grows"])
-        return RankStudy(table, criteria, *said, best, *uneven, of_noise)
+        sentences, uneven = (plain["noise"], plain["prior"]), (plain["counts"], plain["grows"])
+        return RankStudy(table, criteria, *sentences, best, *uneven, of_noise)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 
 
 def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
-    """What was asked of a dataset, and answered by this version, the newest first.
+    """Questions on a dataset that this version has answered, the newest first.
 
-    Of models that are there.
+    Only of models that are registered.
     """
     found = {}
     for folder in (root / FOLDER / dataset_id).glob("*"):
@@ -268,14 +268,14 @@ def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
         with suppress(StoreError, KeyError, TypeError, OSError):
             if manifest.is_whole(folder, LABEL):
                 plain = files.read_json(folder / STUDY)["question"]
-                asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
-                if asked.key == folder.name and asked.model in MODELS:
-                    found[asked] = (folder / STUDY).stat().st_mtime
-    return sorted(found, key=lambda asked: -found[asked])
+                question = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
+                if question.key == folder.name and question.model in MODELS:
+                    found[question] = (folder / STUDY).stat().st_mtime
+    return sorted(found, key=lambda question: -found[question])
 
 
 def damaged(root: Path, dataset_id: str) -> list[str]:
-    """A sentence for each study of a dataset that was damaged and not made again."""
+    """A sentence for each damaged study of a dataset."""
     found = map(manifest.damage, sorted((root / FOLDER / dataset_id).glob("*")))
     return [
         f"A stored comparison of ranks was damaged on the disk ({one.text}) and cannot be shown. "
@@ -286,9 +286,9 @@ def damaged(root: Path, dataset_id: str) -> list[str]:
 
 
 def other_noise(root: Path, dataset_id: str, model: str) -> RankQuestion | None:
-    """The newest question answered under noise of counts where ``model`` has Gaussian noise.
+    """The newest answered question under count noise where ``model`` has Gaussian noise.
 
-    And under Gaussian noise where it has that of counts; None where there is none.
+    And the reverse; None without one.
     """
     if model not in MODELS:
         return None
@@ -298,15 +298,15 @@ def other_noise(root: Path, dataset_id: str, model: str) -> RankQuestion | None:
 
 
 def noise_of(model: str) -> tuple[bool, bool]:
-    """Whether a model has Gaussian noise, and whether it has that of counts."""
+    """Whether a model has Gaussian noise, and whether it has count noise."""
     found = MODELS[model]
     return Capability.GAUSSIAN_NOISE in found.capabilities, bool({*OF_COUNTS} & {*found.suits})
 
 
 def newest(root: Path, dataset_id: str, loss: Loss | None = None) -> RankStudy | None:
-    """The last study of a dataset, with this loss if given; None without any that can be read."""
-    for asked in answered(root, dataset_id):
-        if loss is None or asked.loss.axis == loss.axis:
+    """The newest readable study of a dataset, with this loss if given; None without one."""
+    for question in answered(root, dataset_id):
+        if loss is None or question.loss.axis == loss.axis:
             with suppress(StoreError):
-                return read(root / FOLDER / dataset_id / asked.key)
+                return read(root / FOLDER / dataset_id / question.key)
     return None

@@ -1,4 +1,4 @@
-"""How far the components of the best mode turn when the data are other ones.
+"""Rotation of the components of the best mode on resampled data.
 
 Counts are drawn again around those that were seen, as Poisson counts for the Poisson model (the
 bootstrap of mutational signatures, Islam et al. 2022), and samples are left out. A solver then goes
@@ -33,15 +33,15 @@ from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
-# Resamples of each kind, and the fewest that are worth the time.
+# Maximum and minimum number of resamples of each kind.
 MOST, FEWEST = 40, 10
-# The part of the samples that is left out.
+# Fraction of the samples that is left out.
 LEFT_OUT = 0.2
-# Seconds of a core for each kind, as far as multiply-adds tell.
+# Core seconds for each kind, estimated from multiply-adds.
 BUDGET, RATE = 120.0, 4.0e9
-# Random starts of a resample in which a component has vanished; the best fit counts.
+# Random starts of a resample with a vanished component; the best fit counts.
 TRIES = 5
-# When a resample is solved.
+# Convergence of a resample.
 SOLVED = Stopping(5_000, None, movement=0.1, kkt=1e-4, gain=np.inf)
 # A component that holds less of AW has no direction: it counts as this far from where it was.
 LEAST, LOST = 1e-6, 90.0
@@ -51,7 +51,7 @@ COUNTS, SAMPLES = "counts", "samples"
 
 @dataclass(frozen=True)
 class Kind:
-    """What is stored of one kind of resamples.
+    """Stored results of one kind of resamples.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What is stored of the resamples.
+    """Stored results of the resamples.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Resampling:
 
     @cached_property
     def angles(self) -> dict[str, np.ndarray]:
-        """By kind, (K, R) degrees from each component of the member, in the member's order."""
+        """Kind → (K, R) degrees from each component of the member, in the member's order."""
         return self._stored("angles")
 
     @cached_property
     def groups(self) -> dict[str, np.ndarray]:
-        """By kind, (K, N) the component of the member that has the largest share; −1 for none.
+        """Kind → (K, N) component of the member with the largest share; −1 for none.
 
         Only of resamples that converged. Of samples that were left out, by the weights that fit
         best with the basis found without them.
@@ -120,7 +120,7 @@ def compute(
         A, W, _ = solved(problem, A, W, stopped)
         again = counts_drawn_again(comparison, run)
         too_few = "There are too few samples to leave some out."
-        fewer = too_few if kept(seen.N) < comparison.rank else samples_left_out
+        fewer = too_few if retained_count(seen.N) < comparison.rank else samples_left_out
         ways: dict[str, Way | str] = {COUNTS: again, SAMPLES: fewer}
         several = parts(list(ways.items()), report)
         for i, ((kind, way), of_kind) in enumerate(several):
@@ -158,7 +158,7 @@ def _why_not(comparison: Comparison) -> str:
     return comparison.dataset.why_not_all("Resampling")
 
 
-# A dataset as it might have been, and the indices of its samples among those that were seen.
+# A resampled dataset, and the indices of its samples among the original ones.
 Way = Callable[[Dataset, np.random.Generator], tuple[Dataset, np.ndarray]]
 
 
@@ -199,14 +199,14 @@ def counts_drawn_again(comparison: Comparison, run: int) -> CountsAgain | str:
     return CountsAgain(problem)
 
 
-def kept(samples: int) -> int:
-    """How many of so many samples stay when a fifth is left out, one at least."""
+def retained_count(samples: int) -> int:
+    """How many of ``samples`` remain when a fifth, at least one, is left out."""
     return samples - max(1, round(LEFT_OUT * samples))
 
 
 def samples_left_out(dataset: Dataset, rng: np.random.Generator) -> tuple[Dataset, np.ndarray]:
     """The dataset without a random fifth of its samples."""
-    chosen = np.sort(rng.permutation(dataset.N)[: kept(dataset.N)])
+    chosen = np.sort(rng.permutation(dataset.N)[: retained_count(dataset.N)])
     return dataset.columns(chosen), chosen
 
 
@@ -264,7 +264,7 @@ def solved(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     solver = usual_solver(problem)
     with one_blas_thread():

@@ -15,9 +15,9 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.core.names import percent
 
-# What is left by rounding where everything that was weighed is reached.
+# Rounding error of a total mass of 1.
 ALL = 1e-9
-# Numbers between these are written out, with a comma after the thousands.
+# Numbers in this range are written out, with a comma after the thousands.
 WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
 
@@ -84,13 +84,12 @@ def only(board: Board, one: Sequence[str], other: Sequence[str]) -> np.ndarray:
 def _text(board: Board, key: str, run_ids: Sequence[str], middle: float, ends: Ends) -> str:
     if key == MASS and len(run_ids) == 1:
         ends = board.reached(run_ids[0])[1:]
-    told = _share if key == MASS else number
-    least, most = map(told, ends)
-    if least == most == told(middle):
-        return told(middle)
-    if told(middle) in (least, most):
-        return f"{told(middle)} ({f'to {most}' if told(middle) == least else f'from {least}'})"
-    return f"{told(middle)} ({least} to {most})"
+    least, median, most = map(_share if key == MASS else number, (ends[0], middle, ends[1]))
+    if least == most == median:
+        return median
+    if median in (least, most):
+        return f"{median} ({f'to {most}' if median == least else f'from {least}'})"
+    return f"{median} ({least} to {most})"
 
 
 def number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What each run of a comparison found: one session a run, for runs on shared axes.
+"""Results of each run of a comparison: one session per run, on shared axes.
 
 Everything is read from what the stages have stored, by the functions of the other pages.
 """
@@ -19,7 +19,7 @@ from bnmf_core.core.particles import Particles
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """What one run found.
+    """Results of one run.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Session:
 
     @property
     def changes(self) -> str:
-        """How many chains change mode, in words; "" where there are no several chains."""
+        """Number of chains that change mode, in words; "" for fewer than two chains."""
         count = len(self.each_chain)
         return f"{self.crossing} of {count} chains change mode" if count else ""
 

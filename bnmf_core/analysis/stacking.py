@@ -12,29 +12,29 @@ from bnmf_core.compare.stacking import gain_of_mixture, hidden_predictions, stac
 from bnmf_core.core.errors import BNMFError, Cancelled
 from bnmf_core.store import files
 
-# Entries of X that are hidden in turn at most; the data are made dense for it.
+# Maximum number of entries of X, which is made dense.
 MOST_ENTRIES = 4_000_000
 SEED = 31
 
 
 @dataclass(frozen=True, eq=False)
 class Stacking:
-    """What is stored: rows of members, and what each says of what was hidden (K, n), nats.
+    """Rows of members, and their log densities of hidden entries (K, n), in nats.
 
-    Both are empty where there are no two modes to be weighed, or the data are too large.
+    Both are empty where there are fewer than two modes, or the data are too large.
     """
 
     rows: np.ndarray
     log_density: np.ndarray
 
     def of_modes(self, labels: np.ndarray) -> np.ndarray | None:
-        """Weights of all modes; None where fewer than two were asked.
+        """Stacking weights of all modes; None where fewer than two were evaluated.
 
         Parameters
         ----------
         labels : (m,) the mode of every member. Of a mode with several rows the best is taken.
         """
-        modes, first = self._asked(labels)
+        modes, first = self._evaluated(labels)
         if modes.size < 2:
             return None
         weights = np.zeros(int(labels.max()) + 1)
@@ -42,25 +42,23 @@ class Stacking:
         return weights
 
     def gain(self, labels: np.ndarray, mode: int) -> tuple[float, float]:
-        """By how many nats the mixture predicts better than a mode alone, and the standard error.
+        """Gain in nats of the mixture over one mode alone, and its standard error.
 
-        NaN where the mode was not asked.
+        NaN where the mode was not evaluated.
         """
-        modes, first = self._asked(labels)
+        modes, first = self._evaluated(labels)
         if mode not in modes:
             return np.nan, np.nan
-        asked = self.log_density[first]
-        return gain_of_mixture(
-            asked, stacking_weights(asked), int(np.flatnonzero(modes == mode)[0])
-        )
+        density, alone = self.log_density[first], int(np.flatnonzero(modes == mode)[0])
+        return gain_of_mixture(density, stacking_weights(density), alone)
 
-    def _asked(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The modes that were asked, and a row of ``log_density`` for each."""
+    def _evaluated(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The evaluated modes, and a row of ``log_density`` for each."""
         return np.unique(labels[self.rows], return_index=True)
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
-    """Store what the weighed modes say of hidden entries."""
+    """Store the log densities of hidden entries under the weighed modes."""
     rows, data = list(evidence.STAGE.of(comparison).rows), comparison.seen_dataset
     log_density = np.zeros((0, 0))
     if len(rows) > 1 and data.D * data.N <= MOST_ENTRIES and not comparison.of_tiles:
@@ -72,11 +70,9 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             raise
         except BNMFError:  # a row of which nothing is left, for one
             rows = []
-    kept = rows if log_density.size else []
-    files.write_arrays(
-        folder / "stacking.npz",
-        {"rows": np.array(kept, dtype=np.int64), "log_density": log_density},
-    )
+    rows = rows if log_density.size else []
+    arrays = {"rows": np.array(rows, dtype=np.int64), "log_density": log_density}
+    files.write_arrays(folder / "stacking.npz", arrays)
 
 
 def read(comparison: Comparison, folder: Path) -> Stacking:

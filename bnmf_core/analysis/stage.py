@@ -1,4 +1,4 @@
-"""What a stage is: one part of what is computed of a comparison, kept in a folder of its own."""
+"""A stage: one part of the analysis of a comparison, stored in its own folder."""
 
 import hashlib
 import os
@@ -74,7 +74,7 @@ class Stage(Generic[Result_co]):
         return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
 
     def folder(self, comparison: Comparison) -> Path:
-        """Where its result of this comparison is, or will be."""
+        """Folder of the result for this comparison."""
         return comparison.folder / self.name(comparison.metrics)
 
     @cached_property
@@ -137,9 +137,9 @@ class Stage(Generic[Result_co]):
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so; the next call goes on with what is missing.
+            When ``stopped()`` returned True; the next call resumes.
         SchedulerError
-            When the cluster of the ``executor`` is lost; so does the next call.
+            When the cluster of the ``executor`` is lost; the next call resumes.
         """
         folder = self.folder(comparison)
         home.make(folder)
@@ -149,9 +149,9 @@ class Stage(Generic[Result_co]):
         manifest.write(folder, stage=self.label)
 
     def adopt(self, comparison: Comparison, source: Path) -> bool:
-        """Take the result of an equal comparison over, if it is whole; the two share their files.
+        """Adopt the result of an equal comparison, if it is complete; the two share their files.
 
-        Stored files are never changed, only replaced, so neither can change the other's.
+        Stored files are never modified, only replaced, so the comparisons stay independent.
         """
         if not manifest.is_whole(source, self.label):
             return False
@@ -181,28 +181,27 @@ Find = Callable[[], Executor | None]
 
 
 def no_cluster() -> None:
-    """No cluster is asked."""
+    """Use no cluster."""
 
 
 class Cluster:
-    """A cluster that is asked until it is lost.
+    """A cluster that is used until it is lost.
 
     Parameters
     ----------
-    find : its executor, opened when it is needed; None for threads of this process, where all is
-        made.
+    find : returns its executor, opened on first use, or None for threads of this process.
 
     Attributes
     ----------
-    said : how it was lost, in a sentence or two; "" while it is not.
+    failure : how it was lost, in a sentence or two; "" until then.
     """
 
     def __init__(self, find: Find = no_cluster) -> None:
         self._find = find
-        self.said = ""
+        self.failure = ""
 
     def make(self, act: Callable[[Executor | None], Made]) -> Made:
-        """``act(executor)``, once more without one where the cluster is lost meanwhile.
+        """Return ``act(executor)``; repeat it without an executor if the cluster is lost.
 
         ``act`` must resume from what it has stored, with the same result on any machine.
         """
@@ -211,5 +210,5 @@ class Cluster:
         except SchedulerError as error:
             events.tell("cluster lost", what="analysis")
             self._find = no_cluster
-            self.said = f"{error} It is computed on this machine now."
+            self.failure = f"{error} It is computed on this machine now."
         return act(None)

@@ -72,13 +72,13 @@ def complete(comparison: Comparison) -> bool:
 
 
 def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[object]]:
-    """What is not stored yet of these stages (None: of all) and of what they need, in order."""
-    asked = [STAGES[key] for key in in_order(wanted)]
+    """The stages among these (None: all) and their needs that are not stored, in order."""
+    chosen = [STAGES[key] for key in in_order(wanted)]
     ready: set[str] = set()
-    for stage in asked:
+    for stage in chosen:
         if ready.issuperset(need.key for need in stage.needs) and stage.stored(comparison):
             ready.add(stage.key)
-    return [stage for stage in asked if stage.key not in ready]
+    return [stage for stage in chosen if stage.key not in ready]
 
 
 def repaired(comparison: Comparison) -> list[str]:
@@ -93,10 +93,10 @@ def compute(
     wanted: Sequence[str] | None = None,
     cluster: Cluster | None = None,
 ) -> None:
-    """Compute what is not stored yet of these stages (None: of all), and of what they need.
+    """Compute the missing ones of these stages (None: all), and of their needs.
 
     ``cluster`` : where parts of the work are made; None: in threads of this process. Stops
-    between blocks of work when told to; what was stored by then stays.
+    between blocks of work when ``stopped()``; stored results stay.
     """
     todo = missing(comparison, wanted)
     total = sum(stage.weight for stage in todo)
@@ -127,7 +127,7 @@ def make(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     report(0.0)
     write_about(comparison)

@@ -25,7 +25,7 @@ LENGTHS = {
     "published": "published (0.01 for A, 1000 for W)",
 }
 
-# Weights whose discrepancy is so many times that of one particle at rest mean nothing.
+# Weights are meaningless from this multiple of the discrepancy of one stationary particle on.
 MANY = 10.0
 
 
@@ -47,7 +47,7 @@ class SteinPart(NamedTuple):
     at_rest: float
 
     def too_far(self, discrepancy: float) -> str:
-        """That weights with this wᵀKw mean nothing, in sentences; "" where they may."""
+        """Warning that weights with this wᵀKw mean nothing; "" where they may."""
         if discrepancy <= MANY * self.at_rest:
             return ""
         return (
@@ -60,7 +60,7 @@ class SteinPart(NamedTuple):
 
 @dataclass(frozen=True)
 class SteinKernels:
-    """What kernels of every form are made of, as it is stored.
+    """The stored products of kernels of every form.
 
     problems : form → the sentence that says why there are none.
     objective : f of every member where the model has a threshold on it, else None.
@@ -134,8 +134,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         except BNMFError as error:
             problems[form] = str(error)
         report((i + 1) / len(FORMS))
-    told = {"problems": problems, "objective": _objectives(comparison, members)}
-    files.write_json(folder / "stein.json", told)
+    result = {"problems": problems, "objective": _objectives(comparison, members)}
+    files.write_json(folder / "stein.json", result)
 
 
 def _lengths(found: stein.Products, choice: str | tuple[float, float]) -> tuple[float, float]:

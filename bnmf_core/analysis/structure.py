@@ -1,4 +1,4 @@
-"""What follows from the distances: clustering, a map, and how much each run covers."""
+"""Clustering, a map, and the coverage of each run, from the distances."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 COVERAGE_POINTS = 100
-# Numbers of how far members of a run, or of a chain, are apart.
+# Spread statistics of the members of a run or a chain.
 SPREAD = ("largest", "mean", "members")
-# Chains that together span so many times as much as the widest of them are in different places.
+# Chains lie in different regions if they jointly span this multiple of the widest chain.
 WIDER = 1.5
 
 
@@ -162,15 +162,15 @@ def curves(run_ids: list[str], epsilon: np.ndarray, covering: np.ndarray) -> pd.
 
 
 def coverage_of(
-    comparison: Comparison, metric: str, kept: np.ndarray
+    comparison: Comparison, metric: str, mask: np.ndarray
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[pd.DataFrame, pd.DataFrame]]:
     """Greedy curves, spread, and both of each chain, of some members only.
 
-    As :class:`Structure` has them of all. ``kept`` is (m,) bool over the members; a run without any
-    is left out.
+    As :class:`Structure` has them of all. ``mask`` : (m,) bool over the members; runs without any
+    are left out.
     """
     matrix = np.array(distances.STAGE.of(comparison).matrix(metric))
-    upper, members = largest_distance(matrix), comparison.members[kept]
+    upper, members = largest_distance(matrix), comparison.members[mask]
     of_run = {
         str(run): np.asarray(at) for run, at in members.groupby("run", sort=False).groups.items()
     }

@@ -1,4 +1,4 @@
-"""What a run has seen so far, while it is being made."""
+"""Intermediate results of a running run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store.run_store import RunStore
 
-# Particles of a run that are looked at: a look every second must not slow the run down.
+# Number of particles used: an update every second must not slow the run down.
 MOST = 80
 
 
@@ -51,7 +51,7 @@ class Best(NamedTuple):
 
 
 def best(store: RunStore, run_ids: Sequence[str]) -> Best | None:
-    """That of these runs; None where nothing has been saved yet."""
+    """The best factorization of these runs; None before the first is saved."""
     found, made = None, 0
     for run_id in run_ids:
         try:

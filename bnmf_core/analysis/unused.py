@@ -1,7 +1,7 @@
-"""What is kept that nothing uses any more: comparisons of deleted runs, datasets without runs.
+"""Stored results that nothing uses any more: comparisons of deleted runs, datasets without runs.
 
-Comparisons can be computed again, so nothing is lost with them; a dataset would have to be brought
-in again.
+Comparisons can be computed again, so removing them loses nothing; a dataset has to be imported
+again.
 """
 
 import shutil
@@ -21,7 +21,7 @@ from bnmf_core.store.lost import is_lost
 from bnmf_core.store.run_store import RunStore
 
 COMPARISON, DATASET, LEFTOVER, COMPUTED = "comparison", "dataset", "leftover", "computed"
-# What the parts of a store are called, by their folders.
+# Folder → description of the parts of a store.
 PARTS = {"datasets": "data", "runs": "runs", "analyses": "comparisons"}
 OTHERS = "studies and others"
 
@@ -45,8 +45,8 @@ class Unused:
     folders: tuple[Path, ...]
 
 
-def kept(store: RunStore) -> dict[str, int]:
-    """What is kept in a store, in words → bytes on the disk."""
+def disk_usage(store: RunStore) -> dict[str, int]:
+    """Contents of a store, in words → bytes on the disk."""
     sizes = {words: files.size_of(store.root / folder) for folder, words in PARTS.items()}
     return sizes | {OTHERS: max(files.size_of(store.root) - sum(sizes.values()), 0)}
 
@@ -64,7 +64,7 @@ def find_computed(store: RunStore) -> list[Unused]:
 
 
 def find_unused(store: RunStore) -> list[Unused]:
-    """What may be removed from a store: the owner's datasets, and what belongs to no owner."""
+    """Removable parts of a store: the owner's datasets, and parts without an owner."""
     return [*_comparisons(store), *_leftovers(store), *_datasets(store)]
 
 
@@ -81,7 +81,7 @@ def remove_unused(store: RunStore, chosen: Iterable[Unused]) -> int:
 
 
 def _comparisons(store: RunStore) -> list[Unused]:
-    found, kept = (
+    found, current = (
         [],
         {stage.name(suited(unit)) for stage in STAGES.values() for unit in (False, True)}
         | {by_hand.FOLDER},
@@ -89,7 +89,7 @@ def _comparisons(store: RunStore) -> list[Unused]:
     made = store.made()
     for folder in _folders(store.root / "analyses"):
         if _is_current(folder, made):
-            outdated = [part for part in _folders(folder) if part.name not in kept]
+            outdated = [part for part in _folders(folder) if part.name not in current]
             if outdated:
                 label = "Parts of a comparison that another version made"
                 found.append(_unused(COMPARISON, folder.name, label, *outdated))

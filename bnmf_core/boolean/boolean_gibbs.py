@@ -46,7 +46,7 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, where they start, what is kept, what is known of the rates."""
+    """Number of chains, starts, thinning, and the prior of the rates."""
 
     chains: int = chains_setting(4)
     warm_up: int = warm_up_setting(50)
@@ -90,11 +90,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are: A (c, R, D) and W (c, R, N), of 0 and 1 once ``preparing`` is 0.
+    """State of c chains: A (c, R, D) and W (c, R, N), of 0 and 1 once ``preparing`` is 0.
 
     rates : (c, 2) p₊ and p₋. variance : (c,) of box Gibbs while it prepares the start.
-    preparing : its sweeps to do. draws : (c,) particles asked of each chain. first : number of the
-    first chain in the run. sweeps, total : done and to do.
+    preparing : its sweeps to do. draws : (c,) number of particles of each chain. first : number of
+    the first chain in the run. sweeps, total : done and to do.
     """
 
     A: np.ndarray
@@ -149,7 +149,7 @@ def step(
         left = max(state.preparing - count, 0)
         state = replace(state, A=A, W=W, variance=variance, preparing=left)
         return (state if left else _rounded(state)), joined(problem, [])
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     for _ in range(fitting(chains * work_per_sweep(problem))):
         if state.sweeps == state.total:
             break
@@ -162,8 +162,8 @@ def step(
         state = replace(state, A=A, W=W, rates=rates, sweeps=state.sweeps + 1)
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
-            kept.append(_record(problem, state, settings, after // settings.thinning))
-    return state, joined(problem, kept)
+            batches.append(_record(problem, state, settings, after // settings.thinning))
+    return state, joined(problem, batches)
 
 
 def _record(problem: Problem, state: State, settings: Settings, draw: int) -> Batch:

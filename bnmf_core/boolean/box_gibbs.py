@@ -14,7 +14,7 @@ import numpy as np
 
 from bnmf_core.boolean.arcsine_slice import slice_factors
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Box, Capability, InverseGamma, given
+from bnmf_core.core.model import Box, Capability, InverseGamma, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
@@ -35,7 +35,7 @@ from bnmf_core.solvers.solution import alike_columns, gram
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, where they start, what is kept."""
+    """Number of chains, starts, and thinning."""
 
     chains: int = chains_setting(4)
     warm_up: int = warm_up_setting(120)
@@ -45,9 +45,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are: A (c, R, D), W (c, R, N), variance (c,) of the noise.
+    """State of c chains: A (c, R, D), W (c, R, N), variance (c,) of the noise.
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     sweeps, total : done and to do.
     """
 
@@ -79,7 +79,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept."""
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     A, W, variance, sweeps = state.A, state.W, state.variance, state.sweeps
     products = SparseProducts.of(problem.dataset.X)
     for _ in range(fitting(state.draws.size * gibbs.work_per_sweep(problem))):
@@ -90,9 +90,9 @@ def step(
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw, sigma = after // settings.thinning, {"sigma": np.sqrt(variance)}
-            kept.append(recorded(state, draw, A, W, sigma))
+            batches.append(recorded(state, draw, A, W, sigma))
     state = replace(state, A=A, W=W, variance=variance, sweeps=sweeps)
-    return state, joined(problem, kept)
+    return state, joined(problem, batches)
 
 
 def sweep(
@@ -154,7 +154,7 @@ def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> n
 
 def box_of(problem: Problem) -> Box:
     """The prior of entries between 0 and 1, and of the noise, under the problem's settings."""
-    return given(problem.model.box)(problem.model_settings)
+    return required(problem.model.box)(problem.model_settings)
 
 
 def work(problem: Problem, settings: Settings) -> float:

@@ -29,7 +29,7 @@ from bnmf_core.solvers.stationarity import turned
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
 # still move in one that has.
 CHECK_EVERY, AT_REST = 10, 1e-5
-# Along a valley steps shrink ever more slowly, so what the estimate tells is so many times as far.
+# Along a valley steps shrink ever more slowly, so the estimate is multiplied by this factor.
 CAUTION = 10.0
 # Steps shorter than this in each entry are rounding.
 ROUNDING = 1e-13
@@ -211,7 +211,7 @@ def to_turn(now: Pair, one: Pair, two: Pair) -> np.ndarray:
 
 
 def fraction(state: State, settings: Settings) -> float:
-    """Part of the block's work that is done, as far as it can be told."""
+    """Estimated fraction of the block's work that is done."""
     way = state.iterations / (state.iterations + TYPICAL_SWEEPS)
     return float(np.where(state.active, way, 1.0).mean())
 

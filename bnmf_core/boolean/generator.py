@@ -25,7 +25,7 @@ IMPLIED_DENSITY = 0.0065
 
 @dataclass(frozen=True)
 class Settings:
-    """What can be chosen for a table made of tiles."""
+    """Settings of a table made of tiles."""
 
     features: int = setting(512, "Features", "Number of rows.", minimum=2, maximum=8192)
     observations: int = setting(512, "Observations", "Number of columns.", minimum=2, maximum=8192)

@@ -11,7 +11,7 @@ they are from it is what box Gibbs, which is exact, shows.
 - Gradients of S out of m cases stand against the whole prior as published; "unbiased" weighs the
   prior by S/m.
 
-What is told of all outputs (moments, histograms) does not grow with their number.
+Totals over all outputs (moments, histograms) do not grow with their number.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ BETA_MARGIN = 1e-3
 
 @dataclass(frozen=True)
 class Settings:
-    """How many outputs, from what batches, with which steps."""
+    """Number of outputs, batch sizes, and step sizes."""
 
     chains: int = chains_setting(1)
     warm_up: int = setting(
@@ -93,13 +93,13 @@ class Settings:
 
 
 def window(problem: Problem, settings: Settings) -> int:
-    """T, the states that an output is the mean of."""
+    """T, the number of states averaged into one output."""
     sizes = batch_sizes(problem, settings)
     return max(-(-problem.dataset.N // sizes[0]), -(-problem.dataset.D // sizes[1]))
 
 
 def batch_sizes(problem: Problem, settings: Settings) -> tuple[int, int]:
-    """How many observations are drawn for A, and how many features for W."""
+    """Number of observations drawn for A, and of features for W."""
     data = problem.dataset
     if settings.batch is None:
         return data.N, data.D
@@ -185,14 +185,14 @@ def step(
                 work.calibrate(state, chain, number, rng)
         return replace(state, calibrated=last), joined(problem, [])
     steps = [work.steps(state, chain) for chain in chains]
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     last = min(state.total, state.outputs + max(1, count // work.T))
     for number in range(state.outputs + 1, last + 1):
         after = number - settings.warm_up
         means = [work.output(state, chain, number, steps[chain], rng) for chain in chains]
         if after % settings.thinning == 0:
-            kept.append(_record(state, means, after // settings.thinning))
-    state, batch = replace(state, outputs=last), joined(problem, kept)
+            batches.append(_record(state, means, after // settings.thinning))
+    state, batch = replace(state, outputs=last), joined(problem, batches)
     return state, replace(batch, totals=totals(state)) if last == state.total else batch
 
 
@@ -218,7 +218,7 @@ def _share_at(border: float, A: np.ndarray, V: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What iterations share."""
+    """Data shared by all iterations."""
 
     problem: Problem
     settings: Settings

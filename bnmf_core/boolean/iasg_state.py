@@ -1,4 +1,4 @@
-"""Where IASG chains are, and what is known of their outputs however many there were."""
+"""State of IASG chains, and running summaries of their outputs."""
 
 from dataclasses import dataclass, fields
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from bnmf_core.boolean import minibatch
 
-# So many log-likelihoods from the beginning are kept (paper 4, figure 4.1).
+# Number of log likelihoods recorded from the beginning (paper 4, figure 4.1).
 EARLY = 10_000
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Of c chains: means and sums of squared deviations, A (c, D, R) and V = Wᵀ (c, N, R)."""
+    """Means and sums of squared deviations of c chains, A (c, D, R) and V = Wᵀ (c, N, R)."""
 
     mean_A: np.ndarray
     squares_A: np.ndarray
@@ -21,7 +21,7 @@ class Moments:
 
     @classmethod
     def none(cls, A: np.ndarray, V: np.ndarray) -> "Moments":
-        """Of nothing so far."""
+        """Moments of no outputs."""
         return cls(*(np.zeros(F.shape) for F in (A, A, V, V)))
 
     def add(self, chain: int, count: int, A: np.ndarray, V: np.ndarray) -> None:
@@ -32,13 +32,13 @@ class Moments:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are, A (c, D, R) and V = Wᵀ (c, N, R), and what is known of their outputs.
+    """State of c chains, A (c, D, R) and V = Wᵀ (c, N, R), and summaries of their outputs.
 
     precision : (c,) 1/σ², where it is open that of the last output. scaled_at : (c,) 1/σ² at which
     the steps were calibrated. calibrated : gradients drawn for the steps so far. calibration :
-    their moments. draws : (c,) particles asked of each chain. first : number of the first chain in
-    the run. outputs : so far, of total, the first of them ``discarded``. window : T, the states
-    that an output is the mean of.
+    their moments. draws : (c,) number of particles of each chain. first : number of the first
+    chain in the run. outputs : so far, of total, the first of them ``discarded``. window : T, the
+    number of states averaged into one output.
     warm_up, kept : moments of the outputs before and after the warm-up. gradients : of all
     gradients. log_likelihood, squares : (c,) mean and sum of squared deviations over all outputs.
     early : (c, EARLY) of the first outputs, NaN where there are none yet. at_zero, at_one : (c,)
@@ -72,7 +72,7 @@ class State:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a chain's outputs were, of all of them or of those after the warm-up.
+    """Summary of a chain's outputs, of all or of those after the warm-up.
 
     outputs : how many. mean_A (D, R), mean_W (R, N), sd_A, sd_W : of every entry over them.
     gradient_mean_A, … : of the gradients of all iterations. last_A, last_W : the last state.
@@ -115,18 +115,18 @@ def summary(state: State, chain: int = 0, burn_in: bool = True) -> Summary:
 
 
 def totals(state: State) -> dict[str, np.ndarray]:
-    """What is told of each chain's outputs, name → (c, …).
+    """Totals over each chain's outputs, name → (c, …).
 
     Every array of a :class:`Summary` by its name, with ``all_`` before it where the warm-up is
     counted in; ``early_log_likelihood``, the mean and standard deviation of the log likelihood over
-    all outputs, the shares ``at_zero`` and ``at_one``, and histograms where they were asked for.
+    all outputs, the shares ``at_zero`` and ``at_one``, and histograms where requested.
     """
     chains = range(state.draws.size)
     later, whole = ([summary(state, c, burn_in) for c in chains] for burn_in in (True, False))
-    told = {one.name: np.stack([getattr(s, one.name) for s in later]) for one in fields(Summary)}
+    result = {one.name: np.stack([getattr(s, one.name) for s in later]) for one in fields(Summary)}
     for name in ("outputs", "mean_A", "mean_W", "sd_A", "sd_W"):
-        told[f"all_{name}"] = np.stack([getattr(s, name) for s in whole])
-    told |= {
+        result[f"all_{name}"] = np.stack([getattr(s, name) for s in whole])
+    result |= {
         "early_log_likelihood": state.early,
         "log_likelihood_mean": state.log_likelihood,
         "log_likelihood_sd": np.sqrt(state.squares / state.outputs),
@@ -134,11 +134,11 @@ def totals(state: State) -> dict[str, np.ndarray]:
         "at_one": state.at_one,
     }
     if state.histogram_A.size:
-        told |= {
+        result |= {
             "histogram_A": state.histogram_A,
             "histogram_W": state.histogram_V.transpose(0, 2, 1, 3),
         }
-    return told
+    return result
 
 
 def _pooled(

@@ -100,7 +100,7 @@ def _bend(problem: Problem, squared: np.ndarray) -> np.ndarray:
 
 
 def constant(problem: Problem) -> float:
-    """What the full log density of X adds to :func:`log_likelihood`, in nats."""
+    """Constant of the full log density of X, besides :func:`log_likelihood`, in nats."""
     half, sigma = 0.5 * problem.dataset.observed, problem.model_settings.sigma
     if sigma is not None:
         return float(-half * np.log(2 * np.pi * sigma**2))
@@ -142,7 +142,7 @@ def prior_bend(name: str, F: np.ndarray) -> np.ndarray:
 
 
 def unconditional(settings: Settings) -> str:
-    """What the settings would have to be for every conditional to be a cut normal."""
+    """Settings that every conditional would need to be a truncated normal; "" if met."""
     if settings.sigma is None:
         return "a noise level σ, as it does not infer one"
     if PRIORS[settings.prior] is None:
@@ -158,7 +158,7 @@ def conditionals(settings: Settings) -> Conditionals:
 
 
 def box(settings: Settings) -> Box:
-    """What entries, and an open σ², are drawn from."""
+    """Conditional distributions of entries, and of an open σ²."""
     noise = NOISE if settings.sigma is None else settings.sigma**2
     return Box(PRIORS[settings.prior], noise)
 

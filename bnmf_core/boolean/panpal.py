@@ -31,7 +31,7 @@ IN_THE_BOX = frozenset([(Support.UNIT_INTERVAL, Support.UNIT_INTERVAL)])
 
 @dataclass(frozen=True)
 class Settings:
-    """How strongly entries are drawn to 0 and 1, and when it stops."""
+    """Strength of the pull to 0 and 1, and stopping."""
 
     weight: float = setting(
         1.0, "Weight λ", "Of the pull towards 0 and 1.", minimum=0.0, maximum=1000

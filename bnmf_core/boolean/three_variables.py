@@ -2,7 +2,7 @@
 
     log p(x, y, z) = −½ [(xy − a)² + (xz − b)² + (yz − c)²] + log priors on [0, 1]
 
-is small enough to be looked at whole, and has what a table of tiles has: terms that are products of
+is small enough to be shown whole, and has what a table of tiles has: terms that are products of
 entries, and observations a, b, c that may contradict each other. In the paper's (4.1) and (4.2) the
 second and the third square are subtracted, which rewards a poor fit.
 """

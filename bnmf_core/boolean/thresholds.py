@@ -60,7 +60,7 @@ def threshold_curve(
 
 
 def best_thresholds(thresholds: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
-    """Where a curve is least: the intervals low ≤ τ < high, in order; the last may end at ∞."""
+    """Minima of a curve: the intervals low ≤ τ < high, in order; the last may end at ∞."""
     ends = np.append(thresholds[1:], np.inf)
     best: list[tuple[float, float]] = []
     for i in np.flatnonzero(errors == errors.min()):
@@ -100,7 +100,7 @@ def _where(X: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
 def _counted(
     A: np.ndarray, W: np.ndarray, X: np.ndarray, mask: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of the cells that count: whether X has a 1, and the level, both flat."""
+    """Ones of X and levels of the cells that count, both flat."""
     X = np.asarray(X, dtype=np.float64)
     shape = (A.shape[0], W.shape[1])
     if X.shape != shape or A.shape[1] != W.shape[0]:
@@ -229,7 +229,7 @@ def doubt_of_tiles(
 def matched_jaccard(
     reference_A: np.ndarray, reference_W: np.ndarray, A: np.ndarray, W: np.ndarray
 ) -> np.ndarray:
-    """Of every draw, how much of each tile of the reference its matched tile shares: (M, R).
+    """Jaccard index of each reference tile and the matched tile of every draw: (M, R).
 
     |cells in both|/|cells in either|, under the matching with the largest sum.
 

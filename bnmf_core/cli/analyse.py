@@ -11,7 +11,7 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.described import sample_said
+from bnmf_core.analysis.described import describe_sample
 from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.ranks import RankQuestion, compared
 from bnmf_core.cli import arguments, beside
@@ -167,7 +167,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "rank_grade": None if advice is None else advice.grade,
         "alternatives": () if advice is None else advice.alternatives,
         "rank_said": advised,
-        "sample_said": sample_said(dataset),
+        "sample_said": describe_sample(dataset),
         "runs": run_ids,
         "threshold": modes.threshold,
         "modes": mode_rows(answer),
@@ -185,7 +185,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         runs = runs_in_words(recommended.specs)
         output.say(f"{dataset.name}, rank {rank}. {runs} {advised}".rstrip())
         if dataset.whole is not None:
-            output.say(sample_said(dataset))
+            output.say(describe_sample(dataset))
         for finding in findings:
             output.say(f"- {finding.sentence} {finding.doubt}".rstrip())
         for statement in answer.withheld:

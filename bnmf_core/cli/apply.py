@@ -10,7 +10,7 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.compare.new_samples import apply_components, fit_said, new_samples_table
+from bnmf_core.compare.new_samples import apply_components, describe_fit, new_samples_table
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.names import no_formula, numbered
 from bnmf_core.store import files
@@ -58,7 +58,7 @@ def apply(options: argparse.Namespace, output: Output) -> None:
     table = new_samples_table(found, [called], names, numbered([], comparison.rank))
     text = table.to_csv(index=False).encode()
     files.hand_over(options.output, "file", lambda file: file.write(text))
-    sentences = [fit_said(found, 0, called, new.observations), found.matched]
+    sentences = [describe_fit(found, 0, called, new.observations), found.matched]
     unlike = zip(new.observations, found.unlike[0], strict=True)
     document = {
         "mode": options.mode,

@@ -79,9 +79,9 @@ def model(given: str | None, dataset: Dataset, kind: str = "parts") -> tuple[str
         return given or KINDS[kind].model, ""
     proposed = proposal(dataset)
     if given is None or given == proposed.model:
-        return proposed.model, proposed.said
+        return proposed.model, proposed.sentence
     chosen = registry.model(given)
-    return chosen.key, f"“{chosen.label}” was asked for. {proposed.said}"
+    return chosen.key, f"“{chosen.label}” was asked for. {proposed.sentence}"
 
 
 def dataset(

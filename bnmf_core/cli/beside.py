@@ -5,7 +5,7 @@ from typing import Any
 
 from bnmf_core.cli.output import Output
 from bnmf_core.compare.alignment import matching
-from bnmf_core.compare.catalogue import catalogue_said, cosines, entry_said, nearest_entries
+from bnmf_core.compare.catalogue import cosines, describe_entry, describe_nearest, nearest_entries
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.data.catalogue import Matched, match_catalogue, read_catalogue
@@ -42,14 +42,14 @@ def compared(answer: Answer, catalogue: Matched) -> dict[str, Any]:
     return {
         "name": catalogue.name,
         "matched": catalogue.summary,
-        "said": catalogue_said(found, catalogue.entries, modes, called),
+        "said": describe_nearest(found, catalogue.entries, modes, called),
         "modes": modes,
         "nearest": [
             {
                 "component": int(r) + 1,
                 "entry": entry,
                 "cosine": row,
-                "said": entry_said(row, entry, modes),
+                "said": describe_entry(row, entry, modes),
             }
             for r, entry, row in zip(table["component"], table["entry"], values, strict=True)
         ],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from bnmf_core import registry
-from bnmf_core.analysis.described import ranks_said
+from bnmf_core.analysis.described import describe_rank_sample
 from bnmf_core.analysis.ranks import (
     RESTARTS,
     RankQuestion,
@@ -87,7 +87,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     sized = USUAL_MODEL if options.sigma is not None or options.noise else None
     key, why = arguments.model(options.model or sized, dataset)
     model = _model(key, dataset)
-    for sentence in filter(None, (why, ranks_said(dataset))):
+    for sentence in filter(None, (why, describe_rank_sample(dataset))):
         if not output.as_json:
             output.note(sentence)
     # The same question as on the page Rank, which shows the study.

@@ -157,7 +157,7 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
         try:
             dataset = load_file(options.file, reading=reading)
             suited = proposal(dataset)
-            advice = f"{suited.said} {dataset.empty}".rstrip()
+            advice = f"{suited.sentence} {dataset.empty}".rstrip()
         except DataError as error:  # such as a matrix of one row
             advice = f"? {error}"
 

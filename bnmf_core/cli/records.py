@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bnmf_core.cli.output import Output, duration
-from bnmf_core.core.names import told_apart
+from bnmf_core.core.names import distinct_labels
 from bnmf_core.core.plain import Plain
 from bnmf_core.store import health
 from bnmf_core.store.home import OWNERS, data_home, owners_in
@@ -62,7 +62,7 @@ def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:
 
 def show_runs(records: Sequence[RunRecord], store: RunStore, output: Output) -> None:
     """A table with one line per run."""
-    names = told_apart(store.datasets())
+    names = distinct_labels(store.datasets())
     columns = ["run", "algorithm", "rank", "made", "status", "time", "data"]
     rows = [
         [

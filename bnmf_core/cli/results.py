@@ -138,7 +138,7 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
                     r["members"],
                     r["largest_distance"],
                     r["mean_distance"],
-                    *map(found.measure_told, r["error"].values()),
+                    *map(found.format_measure, r["error"].values()),
                     *r["covering_numbers"],
                 )
                 for r in results["runs"]
@@ -188,7 +188,7 @@ def plain_rows(table: pd.DataFrame) -> list[dict[Hashable, object]]:
 
 def _row(mode: dict[Hashable, object], found: Comparison) -> tuple[object, ...]:
     error = mode["best_error"]
-    best = found.measure_told(error) if isinstance(error, float) else None
+    best = found.format_measure(error) if isinstance(error, float) else None
     cells = mode | {"best_error": best}
     return tuple("" if cells[key] is None else cells[key] for key in COLUMNS)
 

@@ -12,7 +12,7 @@ from types import FrameType
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.described import sample_said
+from bnmf_core.analysis.described import describe_sample
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.stage import Cluster
 from bnmf_core.cli import arguments, inputs
@@ -109,7 +109,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
     """Start the runs and wait for them; return "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output, options.hide)
-    if (sampled := sample_said(dataset)) and not output.as_json:
+    if (sampled := describe_sample(dataset)) and not output.as_json:
         output.note(sampled)
     specs = make_specs(options)
     names = [options.name] * len(specs)
@@ -121,7 +121,8 @@ def start(options: argparse.Namespace, output: Output) -> str:
                 suited = proposal(dataset)
                 if suited.model != USUAL_MODEL:
                     usual = model(USUAL_MODEL).label
-                    words = f"These runs assume “{usual}”, as no model was chosen. {suited.said}"
+                    words = f"These runs assume “{usual}”, as no model was chosen. "
+                    words += suited.sentence
                     output.note(f"{words} Choose it with --model {suited.model}.")
             return started
 
@@ -294,8 +295,8 @@ def cluster(options: argparse.Namespace, output: Output) -> Iterator[Cluster]:
 
         cluster = Cluster(cache(find))
         yield cluster
-        if cluster.said:
-            output.note(cluster.said)
+        if cluster.failure:
+            output.note(cluster.failure)
 
 
 @contextmanager

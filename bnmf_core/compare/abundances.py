@@ -12,7 +12,7 @@ NOTHING = 1e-9
 
 
 def sum_to_one(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same factorization A (D, R), W (R, N) with weights that sum to 1 as nearly as they can.
+    """Rescale A (D, R), W (R, N) so that weights sum to 1 as nearly as possible.
 
     Each component has one scale s_r ≥ 0, the one of least squares of Σ_r s_r w_rn − 1 over the
     observations; A_r is divided by it. How far sums are from 1 says whether the data are mixtures

@@ -68,7 +68,7 @@ def align(particles: Particles, reference: int | np.ndarray = 0) -> Particles:
 
     Returns
     -------
-    New Particles: columns of A and rows of W are reordered alike, everything else is kept.
+    New Particles: columns of A and rows of W are reordered alike, everything else is unchanged.
 
     Raises
     ------

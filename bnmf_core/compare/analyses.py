@@ -1,4 +1,4 @@
-"""Components of two analyses beside each other: of two cohorts, or of one in two scalings."""
+"""Matching of components of two analyses: of two cohorts, or of one in two scalings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MOST_COLUMNS, TURNED = 50, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Analyses:
-    """R components of one analysis beside S of another, over the features that both have.
+    """R components of one analysis matched with S of another, over their common features.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Analyses:
         return np.asarray(self.matched <= SAME_MODE)
 
 
-def beside(first: np.ndarray, second: np.ndarray) -> Analyses:
+def match_analyses(first: np.ndarray, second: np.ndarray) -> Analyses:
     """Match components of the best modes, and judge them by all modes of both analyses.
 
     Parameters
@@ -81,8 +81,8 @@ def beside(first: np.ndarray, second: np.ndarray) -> Analyses:
     Examples
     --------
     >>> import numpy as np
-    >>> from bnmf_core.compare.analyses import beside
-    >>> found = beside(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
+    >>> from bnmf_core.compare.analyses import match_analyses
+    >>> found = match_analyses(np.eye(3)[None, :, :2], np.eye(3)[None, :, [2, 0]])
     >>> found.partner, found.same, found.nearest
     (array([1, 0]), array([ True, False]), array([ 0., 90.]))
     """
@@ -124,7 +124,7 @@ def _spread(A: np.ndarray) -> np.ndarray:
 def scaled_otherwise(first: Dataset, second: Dataset, shared: SharedFeatures) -> str:
     """Why two datasets seem to be scaled differently, in a sentence; "" where nothing says so.
 
-    Other units, counts beside other numbers, or other values of samples of the same name.
+    Different units, counts against other numbers, or different values of samples of one name.
     """
     if first.unit and second.unit and first.unit != second.unit:
         return f"One is in “{first.unit}”, the other in “{second.unit}”."
@@ -149,7 +149,7 @@ def scaled_otherwise(first: Dataset, second: Dataset, shared: SharedFeatures) ->
     return "Samples of the same name have other values in the other."
 
 
-def beside_said(
+def describe_match(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],
@@ -162,11 +162,11 @@ def beside_said(
     :func:`scaled_otherwise`.
     """
     same = int(found.same.sum())
-    said = [f"{same} of {len(called)} components of {names[0]} are found in {names[1]}."]
+    sentences = [f"{same} of {len(called)} components of {names[0]} are found in {names[1]}."]
     elsewhere = np.flatnonzero(~found.same & (found.nearest <= SAME_MODE))
     if elsewhere.size:
         few = listed([called[r] for r in elsewhere.tolist()])
-        said.append(f"Only near another mode or component of {names[1]}: component {few}.")
+        sentences.append(f"Only near another mode or component of {names[1]}: component {few}.")
     back = np.ones(len(called_back), dtype=bool)
     back[found.partner[found.same]] = False
     sides = (
@@ -176,26 +176,26 @@ def beside_said(
     for one, open_, nearest, spread, components in sides:
         lost = np.flatnonzero(open_ & (nearest > SAME_MODE)).tolist()
         if lost:
-            told = [
+            far = [
                 f"{components[r]} (nearest {nearest[r]:.0f}°"
                 + (f", its own modes up to {spread[r]:.0f}° apart)" if spread[r] >= 0.5 else ")")
                 for r in lost
             ]
-            said.append(
-                f"Nothing within {SAME_MODE:.0f}° in any mode of {names[1 - one]}: {listed(told)}."
+            sentences.append(
+                f"Nothing within {SAME_MODE:.0f}° in any mode of {names[1 - one]}: {listed(far)}."
             )
     if scaling:
         pairs = np.flatnonzero(found.partner >= 0)
         overlap = found.overlap[pairs, found.partner[pairs]]
-        said.append(
+        sentences.append(
             f"The data are scaled differently, which turns all angles. {scaling} Compare the "
             f"{found.strongest.shape[1]} strongest features: matched components share a Jaccard "
             f"index of {overlap.min():.2f} to {overlap.max():.2f} (by chance {found.chance:.2f})."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def beside_table(
+def match_table(
     found: Analyses,
     names: tuple[str, str],
     called: Sequence[str],

@@ -1,8 +1,8 @@
 """Ends of bands: how far a quantity of a factorization moves until the loss has risen too much.
 
-All ends are looked for side by side, in steps that grow; an end is found from how the square root
-of the rise grows. Each step starts from the last factorization that was allowed, so what is found
-is connected with the one that it started from, and a band may be wider than what was reached.
+All ends are searched together, in growing steps; an end is found from how the square root of the
+rise grows. Each step starts from the last allowed factorization, so each band is connected with the
+starting factorization, and the true band may be wider.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ class Base:
 
     @property
     def rise(self) -> float:
-        """By how much the loss may rise."""
+        """Allowed rise of the loss."""
         allowed = self.problem.loss.unmeasured(self.problem.dataset, np.array(self.allowed))
         return float(allowed) - self.f
 
@@ -89,8 +89,8 @@ class Search:
             return 0.5 * (self.share + self.pending[0])
         if self.beyond is None:
             if self.share != self.value:
-                told = 1.1 / self.grown if self.grown > 0 else LONGEST
-                way = abs(self.share - self.value) * min(max(told, SHORTEST), LONGEST)
+                expected = 1.1 / self.grown if self.grown > 0 else LONGEST
+                way = abs(self.share - self.value) * min(max(expected, SHORTEST), LONGEST)
             else:
                 way = self.step
             tried = self.value + self.side * way
@@ -100,7 +100,7 @@ class Search:
         return self.share + min(max(part, 0.1), 0.9) * (far - self.share)
 
     def learn(self, tried: float, f: float, same: bool, A: np.ndarray, W: np.ndarray) -> None:
-        """What came of a trial."""
+        """Update the search with the result of a trial."""
         base = self.base
         grown = float(np.sqrt(max(f - base.f, 0.0) / base.rise))
         error = shown(base.problem, f)
@@ -124,7 +124,7 @@ class Search:
 
 
 def standing(searches: Sequence[Search]) -> tuple[np.ndarray, np.ndarray]:
-    """Where searches stand: A (k, D, R), W (k, R, N)."""
+    """Current factorizations of the searches: A (k, D, R), W (k, R, N)."""
     return np.stack([one.A for one in searches]), np.stack([one.W for one in searches])
 
 

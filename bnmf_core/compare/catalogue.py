@@ -8,8 +8,8 @@ import pandas as pd
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import listed
 
-# Components of which a sentence tells.
-MOST_TOLD = 3
+# Number of components that a sentence lists.
+MOST_LISTED = 3
 
 
 def as_cosine(value: float) -> str:
@@ -68,12 +68,12 @@ def nearest_entries(
     for r in range(found.shape[1]):
         nearest = found[:, r].argmax(axis=1)
         for c in dict.fromkeys(nearest.tolist()):
-            told = zip(modes, found[:, r, c].tolist(), strict=True)
-            rows.append({"component": r, "entry": entries[c], **dict(told)})
+            similarities = zip(modes, found[:, r, c].tolist(), strict=True)
+            rows.append({"component": r, "entry": entries[c], **dict(similarities)})
     return pd.DataFrame(rows, columns=["component", "entry", *modes])
 
 
-def entry_said(
+def describe_entry(
     row: Sequence[float],
     entry: str,
     modes: Sequence[str],
@@ -81,14 +81,14 @@ def entry_said(
 ) -> str:
     """One entry, mode by mode.
 
-    >>> entry_said([0.708, 0.568], "SBS4", ["mode 1", "mode 2"])
+    >>> describe_entry([0.708, 0.568], "SBS4", ["mode 1", "mode 2"])
     'SBS4: 0.71 in mode 1, 0.57 in mode 2'
     """
-    told = (f"{shown(value)} in {mode}" for value, mode in zip(row, modes, strict=True))
-    return f"{entry}: {', '.join(told)}"
+    texts = (f"{shown(value)} in {mode}" for value, mode in zip(row, modes, strict=True))
+    return f"{entry}: {', '.join(texts)}"
 
 
-def catalogue_said(
+def describe_nearest(
     found: np.ndarray,
     entries: Sequence[str],
     modes: Sequence[str],
@@ -97,16 +97,16 @@ def catalogue_said(
 ) -> str:
     """Whether the nearest entry of a component depends on the mode, in a sentence.
 
-    found : (K, R, C) cosine similarities. called : R names of components. shown : how one of them
-    is said, as a cosine or as an angle.
+    found : (K, R, C) cosine similarities. called : R names of components. shown : formats one
+    of them, as a cosine or as an angle.
     """
     nearest, best = found.argmax(axis=2), found.max(axis=2)
     differing = np.flatnonzero((nearest != nearest[0]).any(axis=0))
     if len(modes) == 1:
-        told = [
+        texts = [
             f"{called[r]}: {entries[c]} ({shown(best[0, r])})" for r, c in enumerate(nearest[0])
         ]
-        return f"Nearest entries by component: {listed(told)}."
+        return f"Nearest entries by component: {listed(texts)}."
     if not differing.size:
         what = "cosine similarities" if shown is as_cosine else "spectral angles"
         ends = " to ".join(map(shown, sorted((best.min(), best.max()), reverse=shown is as_angle)))
@@ -117,12 +117,12 @@ def catalogue_said(
     # Those first whose nearest entry in one mode is farthest from them in another.
     apart = [np.ptp(found[:, r, :][:, nearest[:, r]], axis=0).max() for r in differing]
     order = differing[np.argsort(-np.array(apart), kind="stable")]
-    told = []
-    for r in order[:MOST_TOLD]:
+    texts = []
+    for r in order[:MOST_LISTED]:
         second = int(np.flatnonzero(nearest[:, r] != nearest[0, r])[0])
         each = (
             f"{entries[nearest[k, r]]} ({shown(best[k, r])}) in {modes[k]}" for k in (0, second)
         )
-        told.append(f"component {called[r]} is nearest to {' and '.join(each)}")
+        texts.append(f"component {called[r]} is nearest to {' and '.join(each)}")
     share = f"{differing.size} of {found.shape[1]} components"
-    return f"The nearest entry depends on the mode for {share}: {'; '.join(told)}."
+    return f"The nearest entry depends on the mode for {share}: {'; '.join(texts)}."

@@ -1,4 +1,4 @@
-"""Which chains sit in the same mode, and which in modes of their own.
+"""Groups of chains that sit in the same mode.
 
 R̂ compares chains by single numbers. Where modes are symmetric those agree although the chains
 are nowhere near each other: both solutions of the two-solution problem of paper 1 (eq. 7) have the
@@ -18,7 +18,7 @@ from bnmf_core.lazy import lazy
 
 csgraph = lazy("scipy.sparse.csgraph")
 
-# Draws that are compared: of each chain, and of all chains together.
+# Maximum number of compared draws: of each chain, and of all chains.
 PER_CHAIN, TOGETHER = 200, 1000
 # Distances below this are rounding, in degrees as in ℓ1 units.
 NEGLIGIBLE = 1e-6

@@ -1,4 +1,4 @@
-"""What the weights say of classes of observations, and of periods: mean shares of components."""
+"""Mean shares of components by class of observations and by period."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ stats = lazy("scipy.stats")
 # Periods that a chart has room for, and observations that one needs on average; so many a class
 # needs, too.
 MOST_PERIODS, FEWEST = 40, 5
-# Classes of which a sentence tells.
-MOST_TOLD = 3
-# Above this probability a difference between classes is no more than chance.
+# Number of classes that a sentence lists.
+MOST_LISTED = 3
+# p-value above which a difference between classes is not significant.
 LEVEL = 0.05
 
 
@@ -109,8 +109,8 @@ def class_chances(shares: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.minimum(chances * len(shares), 1.0)
 
 
-def typical_said(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
-    """Of which class a component is most typical, if by more than chance; a sentence.
+def describe_typical(found: ClassShares, chances: np.ndarray, called: Sequence[str]) -> str:
+    """Sentence on the component most typical of a class, if by more than chance.
 
     found : of one factorization, (R, C). chances : of :func:`class_chances`. called : R names.
     """
@@ -130,7 +130,7 @@ def typical_said(found: ClassShares, chances: np.ndarray, called: Sequence[str])
     )
 
 
-def usage_said(
+def describe_usage(
     means: Mapping[str, np.ndarray], component: int, modes: Sequence[str], chance: float = 0.0
 ) -> str:
     """In which class a component is largest, and whether that depends on the mode; a sentence.
@@ -140,21 +140,22 @@ def usage_said(
     """
     names, table = list(means), np.array([of[:, component] for of in means.values()])
     order = np.argsort(-table[:, 0], kind="stable")
-    told = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
-    shown = listed(told if len(told) <= MOST_TOLD else [*told[:MOST_TOLD], "less in others"])
-    said = f"Mean share in {modes[0]}, by class: {shown}."
+    shares = [f"{names[c]} ({percent(float(table[c, 0]))})" for c in order]
+    more = ["less in others"] * (len(shares) > MOST_LISTED)
+    shown = listed([*shares[:MOST_LISTED], *more])
+    text = f"Mean share in {modes[0]}, by class: {shown}."
     largest = table.argmax(axis=0)
     if chance > LEVEL:
         return (
-            f"{said} Chance alone leaves such differences (Kruskal–Wallis test, p = {chance:.2g})."
+            f"{text} Chance alone leaves such differences (Kruskal–Wallis test, p = {chance:.2g})."
         )
     if len(modes) == 1:
-        return said
+        return text
     if (largest == largest[0]).all():
-        return f"{said} It is largest for {names[largest[0]]} in all {len(modes)} modes."
+        return f"{text} It is largest for {names[largest[0]]} in all {len(modes)} modes."
     k = int(np.flatnonzero(largest != largest[0])[0])
     return (
-        f"{said} The class with the largest depends on the mode: {names[largest[k]]} "
+        f"{text} The class with the largest depends on the mode: {names[largest[k]]} "
         f"({percent(float(table[largest[k], k]))}) in {modes[k]}."
     )
 

@@ -35,8 +35,8 @@ def coherence(words: np.ndarray, X: Matrix) -> np.ndarray:
     words = np.asarray(words)
     if words.max(initial=-1) >= X.shape[0]:
         raise DataError(f"Words are rows 0 to {X.shape[0] - 1} of X; {words.max()} was given.")
-    told, place = np.unique(np.maximum(words, 0), return_inverse=True)
-    inside = (sparse.csr_array(X)[told] > 0).astype(float)
+    distinct, place = np.unique(np.maximum(words, 0), return_inverse=True)
+    inside = (sparse.csr_array(X)[distinct] > 0).astype(float)
     together = (inside @ inside.T).toarray() / X.shape[1]
     single = np.diag(together)
     with np.errstate(divide="ignore", invalid="ignore"):

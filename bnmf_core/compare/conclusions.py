@@ -20,9 +20,9 @@ stats = lazy("scipy.stats")
 # Areas that differ by less than this lead to the same conclusion.
 MARGIN = 0.02
 DRAWS = 500
-# Of all intervals together.
+# Simultaneous level of all intervals.
 LEVEL = 0.95
-# What is said of a task: the choice decides, does not decide, or the observations are too few.
+# Verdicts on a task: the choice matters, does not, or the observations are too few.
 MATTERS, SAME, OPEN = "matters", "does not matter", "open"
 
 
@@ -33,7 +33,7 @@ def conclusions(
     margin: float = MARGIN,
     draws: int = DRAWS,
 ) -> pd.DataFrame:
-    """How much the area under the ROC curve of every task depends on the factorization.
+    """Dependence of the area under the ROC curve of every task on the factorization.
 
     Parameters
     ----------

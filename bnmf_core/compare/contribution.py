@@ -1,4 +1,4 @@
-"""How much of the data one component may account for, within a stated rise of the loss.
+"""Range of the contribution of one component, within an allowed rise of the loss.
 
 The contribution of component r is its share of the total, c_r = Σ_d a_dr Σ_n w_rn / Σ_dn (AW)_dn,
 where the total stays that of the factorization that is displaced.
@@ -21,7 +21,7 @@ from bnmf_core.solvers.second_order import solver
 from bnmf_core.solvers.solution import Stopping
 
 HELD = Stopping(500, None)
-# A contribution below this part of an even one is none.
+# A contribution below this fraction of an even one counts as 0.
 NONE = 1e-6
 # Targets are tried so far outside of 0 to 1: the stiffer the data, the farther they have to draw.
 OUTSIDE = 1e6
@@ -68,7 +68,7 @@ class _NearContribution:
         return _NearContribution(self.problem, component, target, weight, self.total)
 
     def _sums(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the component's column of A and its row of W, (m,), over the root of the total."""
+        """Sums of the component's column of A and row of W, (m,), over the root of the total."""
         every, root = np.arange(len(A)), np.sqrt(self.total)
         return (
             A[every, :, self.component].sum(axis=1) / root,
@@ -149,7 +149,7 @@ def displace_contributions(
     ----------
     A : (D, R), W : (R, N) an optimum, see :func:`bnmf_core.compare.displacement.polished`.
     components : (K,) their numbers, from 0. allowed : measure of fit, above that of (A, W).
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between rounds.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Bi-cross-validation: how well a factorization tells a block of X that it has not seen.
+"""Bi-cross-validation: how well a factorization predicts a held-out block of X.
 
 Rows and columns are cut into parts; a part of the rows and a part of the columns are left out
 together, so that X falls into [[held out, B], [C, retained]]. The retained block is factorized,
 A₀ W₀; with W₀ fixed B gives the weights of the rows left out, with A₀ fixed C those of the columns
-left out, the best non-negative ones, and their product is what is said of the held out
+left out, the best non-negative ones, and their product predicts the held out
 block (Owen & Perry 2009, section 5: the non-negative factorization that conforms). Unlike the error
 on what was seen it grows again when there are too many components.
 """
@@ -23,9 +23,9 @@ from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 from bnmf_core.solvers.weights import weights_given
 
-# Starts of the factorization of a retained block, of which the best fit is taken.
+# Number of starts on a retained block; the best fit is used.
 STARTS = 5
-# A line takes part where so much was seen of it, of the median number of seen entries.
+# A line needs this fraction of the median number of observed entries.
 ENOUGH = 0.75
 
 
@@ -60,27 +60,27 @@ def held_out_error(
     stopped: Callable[[], bool] | None = None,
     loss: Loss = SQUARED_ERROR,
 ) -> float:
-    """The loss of what the retained block says of the one held out, over its seen entries.
+    """The loss of the prediction of the held-out block, over its observed entries.
 
-    Where X has gaps, rows and columns of which little was seen are left out: their weights could be
-    anything, and so would be what is said of them.
+    Where X has gaps, rows and columns with few observed entries are left out: their weights and
+    predictions are undetermined.
 
     Raises
     ------
     BNMFError
         When the retained block cannot be factorized at this rank.
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     raise_if_cancelled(stopped, "the error on hidden entries")
     rows, columns = block.rows, block.columns
-    kept_rows, kept_columns = ~rows, ~columns
+    train_rows, train_columns = ~rows, ~columns
     if dataset.mask is not None:
-        enough = _seen_enough(dataset.mask[kept_rows].sum(axis=0))
-        kept_columns, columns = kept_columns & enough, columns & enough
-        enough = _seen_enough(dataset.mask[:, kept_columns].sum(axis=1))
-        kept_rows, rows = kept_rows & enough, rows & enough
-    retained = _part(dataset, kept_rows, kept_columns)
+        enough = _seen_enough(dataset.mask[train_rows].sum(axis=0))
+        train_columns, columns = train_columns & enough, columns & enough
+        enough = _seen_enough(dataset.mask[:, train_columns].sum(axis=1))
+        train_rows, rows = train_rows & enough, rows & enough
+    retained = _part(dataset, train_rows, train_columns)
     if not retained.squared_norm:
         raise DataError("What is left of the matrix holds nothing but zeros.")
     check_fit(retained, np.arange(retained.N), rank)
@@ -90,9 +90,9 @@ def held_out_error(
         problem = Problem.without_model(retained, rank, loss=loss)
         A, W = solve_with(usual_solver(problem), problem, A, W, Stopping())
         best = int(loss.values(problem, A, W).argmin())
-        beside = _part(dataset, rows, kept_columns, turned=True)
-        of_rows = weights_given(beside, W[best].T[None], loss).transpose(0, 2, 1)
-        of_columns = weights_given(_part(dataset, kept_rows, columns), A[best][None], loss)
+        left = _part(dataset, rows, train_columns, turned=True)
+        of_rows = weights_given(left, W[best].T[None], loss).transpose(0, 2, 1)
+        of_columns = weights_given(_part(dataset, train_rows, columns), A[best][None], loss)
         held_out = Problem.without_model(_part(dataset, rows, columns), rank, loss=loss)
         return float(loss.values(held_out, of_rows, of_columns)[0])
 

@@ -21,10 +21,10 @@ from bnmf_core.solvers.ties import Ties, start_tied
 
 # A rise is counted from this relative error at least: of an exact fit no part would be anything.
 SMALLEST_ERROR = 1e-3
-# When a displaced factorization has converged, and how far the undisplaced one is polished.
+# Convergence of displaced factorizations, and of the undisplaced one.
 DISPLACED = Stopping(500, None)
 POLISHED = Stopping(5000, None, movement=0.05, kkt=1e-5)
-# A share is moved no further than this: the whole component would be one entry.
+# Maximum share: at 1 the whole component would be one entry.
 MOST = 0.999
 
 
@@ -97,8 +97,8 @@ def displace(
 
     For entry d of component r and a share v, E(v) is the least measure of fit over A, W ≥ 0 with
     A_dr = v · Σ_i A_ir. The band is where E(v) ≤ ``allowed``, as far as it is reached from the
-    factorization: every minimum is looked for from the nearest one that is known, so a band may be
-    wider than is said. It ends where the component is no longer the same one: more
+    factorization: every minimum is searched from the nearest known one, so the true band may be
+    wider. It ends where the component is no longer the same one: more
     than 60° away, or more like another one. All entries are moved side by
     side, in steps that grow; an end is found from how the square root of the rise grows. Where the
     error falls on the way, the middle of the step has to be allowed as well.
@@ -107,7 +107,7 @@ def displace(
     ----------
     A : (D, R), W : (R, N) an optimum, see :func:`polished`. component : r. entries : (K,) d.
     allowed : measure of fit, above that of (A, W).
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between rounds.
 
     Raises
     ------

@@ -28,7 +28,7 @@ pipeline = lazy("sklearn.pipeline")
 preprocessing = lazy("sklearn.preprocessing")
 stats = lazy("scipy.stats")
 
-# Scores that differ by less are the same.
+# Scores that differ by less are equal.
 TIED = 1e-12
 
 
@@ -98,8 +98,8 @@ def downstream_auc(
         observation is judged once, in stratified cross-validation; A has then seen them,
         their labels it has not.
     folds : number of cross-validation folds. seed : shuffles observations into folds.
-    on_progress : called with the fraction done. cancel : asked before each factorization.
-    max_classes : only the most frequent classes take part. loss : what weights make small.
+    on_progress : called with the fraction done. cancel : checked before each factorization.
+    max_classes : only the most frequent classes take part. loss : minimized by the weights.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def downstream_auc(
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What every factorization's classifier says of the observations that it is judged on.
+    """Predictions of every factorization's classifier for the judged observations.
 
     tasks : the K classes. members : (n, K) bool, which observations are in them.
     probabilities : (M, n, K). left_out : classes that could not take part → their members.
@@ -309,15 +309,15 @@ def _judged(
     on_progress: Callable[[float], None] | None,
     cancel: Callable[[], bool] | None,
 ) -> Iterator[np.ndarray]:
-    """Of each A in turn, the probabilities (n, K) of the observations that are judged."""
+    """Predicted class probabilities (n, K) on judged observations, one array per A."""
     M, judged = A.shape[0], dataset.columns(plan.observations)
     for m in range(M):
         raise_if_cancelled(cancel, "the downstream AUC")
         features = weights_given(judged, A[m : m + 1], loss)[0].T
-        told = []
+        predicted = []
         for train, test in plan.folds:
             model = classifier().fit(features[train], plan.codes[train])
-            told.append(model.predict_proba(features[test]))
-        yield np.concatenate(told)
+            predicted.append(model.predict_proba(features[test]))
+        yield np.concatenate(predicted)
         if on_progress is not None:
             on_progress((m + 1) / M)

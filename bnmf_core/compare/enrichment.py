@@ -11,10 +11,10 @@ from bnmf_core.lazy import lazy
 
 stats = lazy("scipy.stats")
 
-# The false discovery rate below which a set is told.
+# The false discovery rate below which a set is reported.
 LEVEL = 0.05
-# Components of which a sentence tells.
-MOST_TOLD = 3
+# Number of components that a sentence lists.
+MOST_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def best_sets(found: Enrichment) -> np.ndarray:
     return np.where(fdr < LEVEL, best, -1)
 
 
-def enrichment_said(
+def describe_enrichment(
     found: Enrichment, sets: Sequence[str], modes: Sequence[str], components: Sequence[str]
 ) -> str:
     """Whether the best set of a component depends on the mode, and what is controlled.
@@ -122,24 +122,24 @@ def enrichment_said(
         return f"No set is below {100 * LEVEL:g} % FDR in any component. {tests}"
     differing = np.flatnonzero((best != best[0]).any(axis=0))
     if not differing.size:
-        told = [
+        texts = [
             f"{components[r]}: {sets[s]} (FDR {found.fdr[:, r, s].max():.2g})"
             for r, s in enumerate(best[0])
             if s >= 0
         ]
         same = f"Best sets, the same in all {len(modes)} modes" if len(modes) > 1 else "Best sets"
-        return f"{same}, by component: {listed(told)}. {tests}"
+        return f"{same}, by component: {listed(texts)}. {tests}"
     # Those first whose best set of one mode is least enriched in another.
     strength = -np.log10(np.maximum(found.fdr, 1e-300))
     apart = [max(np.ptp(strength[:, r, s]) for s in best[:, r] if s >= 0) for r in differing]
     order = differing[np.argsort(-np.array(apart), kind="stable")]
-    told = [
+    texts = [
         f"component {components[r]}: {_by_mode(found, best, r, sets, modes)}"
-        for r in order[:MOST_TOLD]
+        for r in order[:MOST_LISTED]
     ]
     return (
         f"The best set depends on the mode for {differing.size} of {len(components)} components: "
-        f"{'. '.join(told)}. {tests}"
+        f"{'. '.join(texts)}. {tests}"
     )
 
 

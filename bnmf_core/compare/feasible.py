@@ -36,7 +36,7 @@ BESIDE = 5.0
 # Points along each side of the grid that a region is drawn and measured on; how often a small
 # region gets one of its own, and what part of the grid's step connects two places.
 GRID, ZOOMS, LINKED = 121, 3, 1.05
-# Sides of the data along which regions without area are looked for.
+# Number of sides of the data searched for regions without area.
 MOST_SIDES = 40
 
 
@@ -58,7 +58,7 @@ class Feasible:
 
     @classmethod
     def of(cls, A: np.ndarray, W: np.ndarray, tolerance: float = 0.0) -> "Feasible":
-        """Those of A (D, R), W (R, N).
+        """The regions of A (D, R), W (R, N).
 
         Raises
         ------
@@ -118,7 +118,7 @@ class Feasible:
         return normals, offsets
 
     def _corners(self, normals: np.ndarray, offsets: np.ndarray) -> Any:
-        """What Qhull makes of half planes around the middle of the data."""
+        """Intersection of half planes around the middle of the data, by Qhull."""
         middle = self.places(self.centre[None])[0]
         return spatial.HalfspaceIntersection(np.column_stack([-normals, -offsets]), middle)
 
@@ -132,7 +132,7 @@ class Feasible:
         return np.asarray(places[spatial.ConvexHull(places).vertices])
 
     def places(self, points: np.ndarray) -> np.ndarray:
-        """Where points (k, R) of barycentric coordinates are drawn: (k, R − 1)."""
+        """Positions (k, R − 1) of points (k, R) in barycentric coordinates."""
         return points[:, 1:] if self.R == 2 else points @ CORNERS
 
     def points(self, places: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ class Feasible:
         return self.A @ self.points(places).T
 
     def places_of(self, A: np.ndarray) -> np.ndarray | None:
-        """Where the columns of another basis (D, R) lie, (R, R − 1).
+        """Positions of the columns of another basis (D, R), (R, R − 1).
 
         None where one of them is more than ``BESIDE`` degrees beside the space of these.
         """
@@ -252,7 +252,7 @@ class Feasible:
         return found[0], found[1]
 
     def _leaves(self, places: np.ndarray, towards: np.ndarray) -> np.ndarray:
-        """Where rays (k, 2) leave the room."""
+        """Points where rays (k, 2) leave the polygon."""
         normals, offsets = self._room
         falls = towards @ normals.T
         heights = places @ normals.T + offsets
@@ -321,10 +321,10 @@ def region(feasible: Feasible, locked: Mapping[int, np.ndarray] | None = None) -
         return tried[np.nan_to_num(slack, nan=-1.0, neginf=-1.0) >= -ROUNDING], step
 
     corners = feasible.room()
-    kept, step = possible(corners.min(axis=0), corners.max(axis=0))
+    places, step = possible(corners.min(axis=0), corners.max(axis=0))
     pieces = {}
     for r in np.setdiff1d(np.arange(3), list(locked)).tolist():
-        piece, fine = _piece(kept, step, own[r]), step
+        piece, fine = _piece(places, step, own[r]), step
         for _ in range(ZOOMS if len(piece) else 0):
             low, high = piece.min(axis=0) - fine, piece.max(axis=0) + fine
             if 2 * (high - low).max() > GRID * fine or np.ptp(piece, axis=0).max() < FLAT:

@@ -1,4 +1,4 @@
-"""How components go on from one factorization to the next: kept, split, merged, new.
+"""Links of components between successive factorizations: kept, split, merged, new.
 
 The factorizations stand side by side, of one rank or of several. Components of neighbours are
 matched one to one so that the angles between their columns of A sum to least, where a component
@@ -100,8 +100,8 @@ def links_between(left: np.ndarray, right: np.ndarray) -> pd.DataFrame:
     for r in np.setdiff1d(np.arange(left.shape[1]), rows):
         found.append((r, int(between[r].argmin()), MERGED))
     linked = [(r + 1, s + 1, between[r, s], kind) for r, s, kind in found]
-    kept = [link for link in linked if link[2] < COUNTERPART]
-    table = pd.DataFrame(kept, columns=["left", "right", "angle", "kind"])
+    near = [link for link in linked if link[2] < COUNTERPART]
+    table = pd.DataFrame(near, columns=["left", "right", "angle", "kind"])
     # Two without a partner that are nearest to each other are linked once.
     return table.drop_duplicates(["left", "right"], ignore_index=True)
 
@@ -115,9 +115,9 @@ def identities_like(
     ``unused`` on at least.
     """
     found = links_between(reference_A, A)
-    kept = found[found["kind"] == KEPT]
+    partners = found[found["kind"] == KEPT]
     result = np.full(A.shape[1], -1)
-    result[kept["right"] - 1] = identities[kept["left"] - 1]
+    result[partners["right"] - 1] = identities[partners["left"] - 1]
     new = result < 0
     result[new] = max(unused, int(identities.max()) + 1) + np.arange(new.sum())
     return result

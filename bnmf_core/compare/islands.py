@@ -34,28 +34,27 @@ graphs = lazy("scipy.sparse.csgraph")
 
 # Factorizations on a path, rounds of improving and spacing them, and iterations a round.
 ALONG, ROUNDS, ITERATIONS = 13, 14, 5
-# A path so many times too high after half of the rounds is not gone on with.
+# A path that is too high by this factor after half of the rounds is abandoned.
 HOPELESS = 100.0
-# Smaller modes than the first so many are not asked for paths.
+# Number of the largest modes that are examined.
 MOST_MODES = 12
 # The density on the way is nowhere below a twentieth (e⁻³) of that at the worse end.
 ALLOWED_NATS = 3.0
-# That no path was found does not prove that there is none.
+# A missing path does not prove that there is none.
 UNJOINED = "no two of them joined by a path that was found"
 
 
 @dataclass(frozen=True, eq=False)
 class Connections:
-    """Which modes are connected.
+    """Connections of modes.
 
     Attributes
     ----------
-    family : (K,) of each mode that was looked at, the family that it belongs to, 0-based in the
-        order of their first modes.
+    family : (K,) the family of each examined mode, 0-based in the order of their first modes.
     paths : a row for each path: ``mode`` and ``other``, ``distance`` between the ends (closest
         members), ``end_error`` (the larger measure of fit of the ends), ``path_error`` (the largest
         on the way), ``rise`` (their difference in nats, see :func:`connections`) and ``connected``.
-    modes : how many there are, K of which were looked at.
+    modes : number of modes, K of which were examined.
     single_linkage : groups of all members when chains of steps up to the threshold join them.
     verdict : all of it in a sentence.
     """
@@ -68,7 +67,7 @@ class Connections:
 
     @property
     def families(self) -> int:
-        """Number of families among the modes that were looked at."""
+        """Number of families among the examined modes."""
         return int(self.family.max()) + 1
 
 
@@ -96,8 +95,8 @@ def connections(
     A : (M, D, R). W : (M, R, N). labels : (M,) modes, 0-based, the largest first.
     distances : (M, M). threshold : at which the modes were found, in the distances' unit.
     allowed : rise in nats up to which two modes count as connected.
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
-    loss : what the factorizations make small.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between rounds.
+    loss : minimized by the factorizations.
 
     Raises
     ------
@@ -125,9 +124,9 @@ def connections(
     modes = int(labels.max()) + 1
     K = min(modes, MOST_MODES)
     members = [np.flatnonzero(labels == k) for k in range(K)]
-    looked_at = np.concatenate(members)
+    examined = np.concatenate(members)
     problem = Problem.without_model(dataset, A.shape[2], loss=loss)
-    best = loss.values(problem, A[looked_at], W[looked_at]).min()
+    best = loss.values(problem, A[examined], W[examined]).min()
     per_loss = float(loss.nats(dataset, best))
     family = np.arange(K)
     rows = []
@@ -243,7 +242,7 @@ def _with_middles(problem: Problem, A: np.ndarray, W: np.ndarray) -> Path:
 
 
 def _balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same products with columns of A and rows of W of equal norm, component by component."""
+    """Rescale each component so that its column of A and row of W have equal norm."""
     norm_A = np.sqrt(np.einsum("mdr,mdr->mr", A, A))
     norm_W = np.sqrt(np.einsum("mrn,mrn->mr", W, W))
     both = (norm_A > 0) & (norm_W > 0)

@@ -1,4 +1,4 @@
-"""How far each piece of knowledge narrows two or three components of an exact factorization."""
+"""Feasible regions of two or three components under additional knowledge."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,9 +18,9 @@ DIRECTIONS, EDGE, STARTS = 36, 0.02, 4
 # Part of a component's largest entry up to which an entry counts as 0, and how far sums of weights
 # may be from 1.
 NEAR_ZERO, CLOSED = 0.01, 0.05
-# Groups that are looked at alone.
+# Number of groups that are examined alone.
 MOST_GROUPS = 5
-# Places whose columns are looked at together.
+# Number of places whose columns are examined together.
 TOGETHER = 1024
 
 
@@ -96,8 +96,8 @@ def groups_of(labels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {}
 
 
-def turning_said(found: Region, called: Sequence[str], locked: int | None = None) -> str:
-    """What regions mean, in two or three sentences. called : R names."""
+def describe_region(found: Region, called: Sequence[str], locked: int | None = None) -> str:
+    """Describe the regions in two or three sentences. called : R names."""
     R = len(found.may)
     turns = ", ".join(
         f"{called[r]} can turn by up to {found.angle[r]:.0f}°" for r in range(R) if r != locked

@@ -1,4 +1,4 @@
-"""How well chains have mixed: autocorrelation, effective sample size, R̂, and what R̂ cannot see.
+"""Mixing of chains: autocorrelation, effective sample size, R̂, and modes that R̂ cannot see.
 
 Effective sample sizes and R̂ are those of Vehtari and others (2021, "Rank-normalization, folding,
 and localization"), from the library arviz-stats. The integrated autocorrelation time (IAT) is
@@ -35,7 +35,7 @@ WARNING = (
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """What is known of how C chains of K draws mix.
+    """Mixing diagnostics of C chains of K draws.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Mixing:
         per quantity and the columns ``label``, ``unit``, ``iat`` (draws; mean over the chains),
         ``ess_bulk`` and ``ess_tail`` (draws), ``mcse`` (Monte Carlo standard error of the mean),
         ``r_hat``, and ``reason``, which says why numbers are missing, "" where none are.
-    modes : which chains sit in the same mode; None where that was not looked at.
+    modes : which chains sit in the same mode; None where that was not examined.
     chains, draws : C and K.
     """
 
@@ -94,7 +94,7 @@ def mixing_of(
 
 
 def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[str, np.ndarray]:
-    """What can be followed along a run's chains: name → (C, K).
+    """Scalar quantities along a run's chains: name → (C, K).
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[
     """
     trace = getattr(particles, "trace", None)
     if trace:
-        kept = ~np.asarray(trace["warm_up"], dtype=bool)
-        values = {key: np.asarray(trace[key])[kept] for key in QUANTITIES if key in trace}
-        return by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
+        rows = ~np.asarray(trace["warm_up"], dtype=bool)
+        values = {key: np.asarray(trace[key])[rows] for key in QUANTITIES if key in trace}
+        return by_chain(values, np.asarray(trace["chain"])[rows], np.asarray(trace["sweep"])[rows])
     values = {"log_joint": particles.log_joint}
     if dataset is not None and particles.spec.model in MODELS:
         model, settings = model_of(particles)

@@ -25,7 +25,7 @@ NEGLIGIBLE = 1e-6
 CLEAR_GAP = 3.0
 # A threshold inside a gap is at most this part of its upper end.
 MARGIN = 0.8
-# The finest gap that is looked for, as a part of the resolution; the steps in which it is.
+# The finest gap considered, as a fraction of the resolution; the number of steps of the search.
 FINEST, STEPS = 0.1, 200
 
 
@@ -183,7 +183,7 @@ def suggest_threshold(
     that no two factorizations have, its upper end three times the lower one or more, between two
     groups at least that hold two thirds of all. The threshold then stays a fifth below the upper
     end of the lowest gap. A factorization on its own neither makes a gap nor fills one. Gaps that
-    end below a tenth of the resolution, or below ``least``, are not looked for.
+    end below a tenth of the resolution, or below ``least``, are ignored.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def suggest_threshold(
     """
     distances = checked_distances(distances)
     if resolution is None:
-        kept = np.ones(len(distances), bool)
-        kept[np.argmax(distances.mean(axis=0))] = len(distances) < 4
-        resolution = 0.5 * float(distances[np.ix_(kept, kept)].max())
+        mask = np.ones(len(distances), bool)
+        mask[np.argmax(distances.mean(axis=0))] = len(distances) < 4
+        resolution = 0.5 * float(distances[np.ix_(mask, mask)].max())
     chosen = max(resolution, least, NEGLIGIBLE)
     gap = _lowest_gap(distances, max(FINEST * resolution, least, NEGLIGIBLE))
     return chosen if gap is None else max(min(chosen, MARGIN * gap), least)

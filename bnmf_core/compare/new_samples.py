@@ -23,14 +23,14 @@ from bnmf_core.solvers.weights import weights_given
 
 stats = lazy("scipy.stats")
 
-# A sample that fits worse than this part of the analysed ones is marked.
+# A sample that fits worse than this fraction of the analysed ones is marked.
 USUAL = 0.95
 WORSE = f"worse than {100 * USUAL:.0f} % of the analysed"
 # Analysed samples are left out a fifth at a time. Components that are refitted without them start
 # where they were, and so stay in their mode, off the zeros where slopes of logarithms end.
 FOLDS, SMALL = 5, 1e-9
 REFIT = Stopping(500, None, gain=0.1)
-# Below this probability the number of marked samples is no chance.
+# p-value below which the number of marked samples is significant.
 LEVEL = 0.05
 # Misfits that differ by less are rounding, as where AW = X.
 NEGLIGIBLE = 1e-5
@@ -107,16 +107,16 @@ def apply_components(
     """
     new, shared = features_used(known, new, leave_out)
     A = np.asarray(A, dtype=np.float64)
-    kept = A[:, shared.first]
+    basis = A[:, shared.first]
     new, known = _of_features(new, shared.second), _of_features(known, shared.first)
-    W = weights_given(new, kept, loss)
-    usual = _left_out(known, kept, loss)
-    misfit = _misfits(new, kept, W, loss)
+    W = weights_given(new, basis, loss)
+    usual = _left_out(known, basis, loss)
+    misfit = _misfits(new, basis, W, loss)
     return NewSamples(W, sample_shares(A, W), misfit, usual, loss.measure, shared.summary)
 
 
 def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Dataset, SharedFeatures]:
-    """New samples, interpolated where they have to be, and the features by which they are fitted.
+    """New samples, interpolated if necessary, and the features that fit them.
 
     Raises as :func:`apply_components` does.
     """
@@ -124,9 +124,9 @@ def features_used(known: Dataset, new: Dataset, leave_out: bool) -> tuple[Datase
     shared = shared_features(known, new if between is None else between)
     if between is not None:
         _, _, lacking = shared.summary.partition(".")
-        told = f"The new samples are interpolated to {between.D:,} of {known.D:,} analysed places"
-        said = f"{told}, from {new.D:,} of their own.{lacking}"
-        new, shared = between, dataclasses.replace(shared, summary=said)
+        places = f"to {between.D:,} of {known.D:,} analysed places, from {new.D:,} of their own"
+        sentence = f"The new samples are interpolated {places}.{lacking}"
+        new, shared = between, dataclasses.replace(shared, summary=sentence)
     if shared.only_first and not leave_out:
         raise DataError(
             f"{shared.summary} Bring samples with all features, or allow that these are left out "
@@ -210,7 +210,7 @@ def _left_out(known: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:
 
 
 def _misfits(data: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss) -> np.ndarray:
-    """What the loss shows of each column by itself (K, N); NaN of a column of zeros."""
+    """Measure of fit of each column by itself (K, N); NaN for a column of zeros."""
     f = loss.by_observation(Problem.without_model(data, A.shape[2], loss=loss), A, W)
     found = np.full(f.shape, np.nan)
     for n in range(data.N):
@@ -220,23 +220,23 @@ def _misfits(data: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss) -> np.ndar
     return found
 
 
-def fit_said(found: NewSamples, mode: int, called: str, observations: Sequence[str]) -> str:
+def describe_fit(found: NewSamples, mode: int, called: str, observations: Sequence[str]) -> str:
     """How many new samples fit worse than 95 % of the analysed ones in a mode; a sentence."""
     unlike, count = np.flatnonzero(found.unlike[mode]), found.misfit.shape[1]
     if not unlike.size:
         return f"No new sample fits {WORSE} ones in {called}."
     worst = unlike[np.argsort(-found.misfit[mode, unlike], kind="stable")]
-    said = (
+    sentence = (
         f"{unlike.size:,} of {count:,} new samples fit {WORSE} "
         f"ones in {called} ({named([observations[n] for n in worst.tolist()])}), where "
         f"{(1 - USUAL) * count:.3g} are expected."
     )
     if stats.binom.sf(unlike.size - 1, count, 1 - USUAL) < LEVEL:
-        return f"{said} Samples as these are not made of these components alone."
-    return f"{said} So many may be chance."
+        return f"{sentence} Samples as these are not made of these components alone."
+    return f"{sentence} So many may be chance."
 
 
-def largest_said(found: NewSamples, modes: Sequence[str], observations: Sequence[str]) -> str:
+def describe_largest(found: NewSamples, modes: Sequence[str], observations: Sequence[str]) -> str:
     """Whether the largest component of a sample depends on the mode; "" for one mode.
 
     Components of the modes have to be matched.

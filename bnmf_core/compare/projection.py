@@ -10,7 +10,7 @@ from bnmf_core.numerics.matrix import Matrix
 
 manifold = lazy("sklearn.manifold")
 
-# Steps of majorization of each point among fixed ones.
+# Number of majorization steps of each point among fixed ones.
 STEPS = 100
 
 
@@ -53,7 +53,7 @@ def place(distances: np.ndarray, among: np.ndarray, dimensions: int = 2) -> np.n
     """Positions of many points by their distances to a few of them, the landmarks.
 
     The landmarks come to where :func:`project` puts them; the others between them, so that the
-    squared distances are kept best (landmark scaling, de Silva & Tenenbaum 2004).
+    squared distances are preserved best (landmark scaling, de Silva & Tenenbaum 2004).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def spread_out(distances: np.ndarray, anchors: np.ndarray) -> tuple[np.ndarray, 
     Returns
     -------
     points (M, 2), and the stress: the root of the squared differences between distances on the map
-    and real ones, as part of the squared real ones. 0 where all are kept.
+    and real ones, as part of the squared real ones. 0 where none deviates.
 
     Examples
     --------
@@ -179,11 +179,11 @@ def _classical_scaling(distances: np.ndarray, dimensions: int) -> tuple[np.ndarr
     with np.errstate(invalid="ignore"):
         positions = scaling.fit_transform((distances + distances.T) / 2.0)
     eigenvalues = scaling.eigenvalues_
-    kept = eigenvalues > 1e-12 * max(eigenvalues[0], 0.0)
-    positions = np.where(kept, positions, 0.0)
+    real = eigenvalues > 1e-12 * max(eigenvalues[0], 0.0)
+    positions = np.where(real, positions, 0.0)
     positions = positions * _signs(positions)
     missing = max(0, dimensions - M)
-    return np.pad(positions, ((0, 0), (0, missing))), np.where(kept, eigenvalues, 0.0)
+    return np.pad(positions, ((0, 0), (0, missing))), np.where(real, eigenvalues, 0.0)
 
 
 def _signs(positions: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How good factorizations are beside a reference run, and on entries that were hidden from them."""
+"""Quality of factorizations: relative to a reference run, and on masked entries."""
 
 import numpy as np
 

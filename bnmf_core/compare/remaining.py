@@ -1,4 +1,4 @@
-"""What remains possible for the other components when some are believed.
+"""Alternatives for the other components when some are believed.
 
 The believed components are held: their columns of A stay, up to their scale, while their rows of W
 and everything else is solved for, from many starts. What comes of these starts is an inner picture
@@ -46,7 +46,7 @@ class Locked:
 
 
 def check_held(held: np.ndarray) -> None:
-    """Check that components held (R,) bool leave one to be looked for.
+    """Check that the held components (R,) bool leave at least one free.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def solve_locked(
     A : (D, R), W : (R, N) the factorization whose components are held. held : (R,) bool.
     numbers : of the starts. Number 0 is the factorization itself; any other has the held columns
         of A beside random ones, and a random W, the same for the same number and ``seed``.
-    cancel : asked between rounds. loss : what is made small.
+    cancel : checked between rounds. loss : minimized.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def solve_locked(
     Raises
     ------
     SettingsError
-        When nothing is left to be looked for. Cancelled: when ``cancel()`` returned True.
+        When all components are held. Cancelled: when ``cancel()`` returned True.
     """
     check_held(held)
     held = np.asarray(held, dtype=bool)
@@ -123,7 +123,7 @@ def _start(
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """What remains of the other components within an allowed error.
+    """Alternatives for the other components within an allowed error.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Remaining:
 
     @property
     def sentences(self) -> list[str]:
-        """What remains, in words."""
+        """The alternatives, in words."""
         R = self.value.shape[1]
         which, others = "With nothing held", f"the {R} components"
         if self.held.size:
@@ -169,31 +169,31 @@ class Remaining:
             if self.answers == 1
             else (f"{self.answers} different answers remain")
         )
-        said = [
+        sentences = [
             f"{which}, {remain} for {others}, of {self.within.size} factorizations within the "
             f"allowed error; the error can be as low as {self.best:.4g}."
         ]
         hardly = self.angle <= HARDLY
         if hardly.all():
-            said.append(f"None of them turns by more than {self.angle.max():.2g}°.")
+            sentences.append(f"None of them turns by more than {self.angle.max():.2g}°.")
         else:
             most = int(self.angle.argmax())
             if hardly.any():
                 least = self.free[hardly] + 1
-                said.append(
+                sentences.append(
                     f"Component{'s' * (least.size > 1)} {listed(map(str, least))} hardly "
                     f"move{'s' * (least.size == 1)} (at most {self.angle[hardly].max():.2g}°)."
                 )
-            said.append(
+            sentences.append(
                 f"Component {self.free[most] + 1} can turn by up to {self.angle[most]:.2g}°."
             )
-        return said
+        return sentences
 
 
 def remaining(
     found: Locked, A: np.ndarray, held: np.ndarray, rise: float, threshold: float | None = None
 ) -> Remaining:
-    """What remains of factorizations with held components.
+    """Summarize factorizations with held components.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the weights say of the observations: shares, groups, and who changes group.
+"""Shares of components in observations, groups of observations, and changes of group.
 
 The share of a component in observation n is what it adds to column n of AW, as part of that
 column's sum: w_rn Σ_d a_dr / Σ_r w_rn Σ_d a_dr. It does not depend on the scale of components. The
@@ -14,11 +14,11 @@ from bnmf_core.numerics.matrix import dense
 distance = lazy("scipy.spatial.distance")
 hierarchy = lazy("scipy.cluster.hierarchy")
 
-# The group of an observation of which AW holds nothing but zeros.
+# Group of an observation whose column of AW is 0.
 NOBODY = -1
-# Entries of X that are made dense at once.
+# Number of entries of X made dense at once.
 COLUMNS = 2**22
-# Observations that sum to less than this part of the median are typical of nothing.
+# Observations with a sum below this fraction of the median are never typical.
 FAINT = 0.5
 
 
@@ -57,7 +57,7 @@ def in_groups(shares: np.ndarray) -> np.ndarray:
 
 
 def sample_amounts(A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """What each component adds to the sum of a column of AW: (…, R, N).
+    """Contribution of each component to the sum of a column of AW: (…, R, N).
 
     Of counts these are counts: the exposures of mutational signatures, the words of each topic.
     """

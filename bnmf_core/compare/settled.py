@@ -30,7 +30,7 @@ SMALLEST_SIZE = (10.0, 40.0, 75.0, 100.0)
 LARGEST_DRIFT = (0.8, 0.5, 0.5, 0.5)
 
 
-# What is followed of every component: its name before the number, unit and meaning.
+# Quantities of every component: name before the number, unit and meaning.
 FOLLOWED = (
     ("angle of component", "°", "Angle between the component and the one it is matched with."),
     ("angle of weights", "°", "Angle between its weights and those it is matched with."),
@@ -84,7 +84,7 @@ class Settled:
 
     @property
     def modes(self) -> int:
-        """How many modes the chains sit in."""
+        """Number of modes that the chains sit in."""
         return int(self.groups.max(initial=-1)) + 1
 
     @property
@@ -176,7 +176,7 @@ def settled(
 def component_series(
     A: np.ndarray, W: np.ndarray, reference_A: np.ndarray, reference_W: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What is followed of every component, matched with the reference's: quantity → (M,).
+    """Series of every component, matched with the reference's: quantity → (M,).
 
     The angles of column r of A and row r of W to the reference's, degrees; and, where the reference
     is largest in that column and row, the loading as a share of the column's sum and the weight

@@ -54,7 +54,7 @@ def stacking_weights(log_density: np.ndarray) -> np.ndarray:
 
 
 def gain_of_mixture(log_density: np.ndarray, weights: np.ndarray, k: int) -> tuple[float, float]:
-    """By how many nats a mixture of K predicts all hidden parts better than the k-th alone.
+    """Gain in nats of a mixture of K over its k-th part alone, on all hidden parts.
 
     And its standard error, from the n parts; see Vehtari, Gelman & Gabry (2017).
 
@@ -75,7 +75,7 @@ def hidden_predictions(
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> np.ndarray:
-    """What K factorizations say of entries that were hidden, by observation and part.
+    """Log densities of hidden entries under K factorizations, by observation and part.
 
     Seen entries are cut into ``FOLDS`` parts at random. While one is hidden, each factorization is
     solved for again, from where it stands, so that it stays in its mode; the noise is what the best
@@ -83,7 +83,7 @@ def hidden_predictions(
 
     Parameters
     ----------
-    A : (K, D, R), W : (K, R, N). on_progress : told the part that is done. cancel : asked between.
+    A : (K, D, R), W : (K, R, N). on_progress : called with the fraction done. cancel : checked.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def hidden_predictions(
     for fold in range(FOLDS):
         raise_if_cancelled(cancel, "predicting hidden entries")
         hidden = seen & (part == fold)
-        rest, told = (
+        rest, held_out = (
             Problem.without_model(
                 Dataset.from_array(np.where(mask, X, 0.0), mask=mask), A.shape[2], loss=loss
             )
@@ -112,7 +112,7 @@ def hidden_predictions(
             solved = solve_with(usual_solver(rest), rest, A.copy(), W.copy(), SETTLED)
         best = loss.values(rest, *solved).min()
         nats = MaximumLikelihood(rest).nats(np.array([best]))
-        found.append(-nats * loss.by_observation(told, *solved))
+        found.append(-nats * loss.by_observation(held_out, *solved))
         if on_progress is not None:
             on_progress((fold + 1) / FOLDS)
     return np.concatenate(found, axis=1)

@@ -1,4 +1,4 @@
-"""What the components of a text factorization say: their words."""
+"""Words of the components of a text factorization."""
 
 import difflib
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def relevance_scores(
 # By which features name a component, and are listed at first: Sievert & Shirley (2014) found that
 # topics are recognised best at it.
 RELEVANCE = 0.6
-# Words that name a topic.
+# Number of words that name a topic.
 NAMING = 2
 
 
@@ -123,7 +123,7 @@ def top_words(
 
 
 def attributed(A: np.ndarray, W: np.ndarray, X: Matrix, features: np.ndarray) -> np.ndarray:
-    """How much of the row sums of X each component accounts for: (K, R), of K features.
+    """Share of the row sums of X that each component accounts for: (K, R), of K features.
 
     Σ_n x_dn a_dr w_rn / (AW)_dn: each entry is divided as the fit divides it, which is expected
     under Poisson noise (Cemgil 2009). Rows sum to those of X, less entries where the fit is 0.

@@ -12,7 +12,7 @@ import numpy as np
 from bnmf_core.core.errors import DataError
 from bnmf_core.solvers.nnls import solve_weights
 
-# Relative to the largest entry: what is nearer to 0 than that is 0.
+# Values below this fraction of the largest entry are 0.
 ROUNDING = 1e-9
 
 
@@ -55,7 +55,7 @@ class Plane:
         return self.to_vector[:, :2] @ points.T + self.to_vector[:, 2:]
 
     def points(self, columns: np.ndarray) -> np.ndarray:
-        """Where columns (D, k) lie, scaled to sum 1: (k, 2); those off the plane at their foot."""
+        """Positions (k, 2) of columns (D, k), scaled to sum 1 and projected onto the plane."""
         columns = np.asarray(columns, dtype=np.float64)
         away = columns / columns.sum(axis=0) - self.to_vector[:, 2:]
         return np.linalg.lstsq(self.to_vector[:, :2], away, rcond=None)[0].T

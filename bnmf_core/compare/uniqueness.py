@@ -29,13 +29,13 @@ from bnmf_core.core.names import listed
 ZERO = 1e-6
 # A singular value below this part of the largest is 0.
 SINGULAR = 1e-6
-# Degrees below which a component hardly turns, and components of which a sentence tells.
-HARDLY, MOST_SAID = 1.0, 3
+# Degrees below which a component hardly turns, and number of components that a sentence lists.
+HARDLY, MOST_LISTED = 1.0, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Uniqueness:
-    """What is proved of R components.
+    """Proved uniqueness of R components.
 
     Attributes
     ----------
@@ -90,29 +90,29 @@ def freedom(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     return uniqueness(A, W).turns.max(axis=0)
 
 
-def uniqueness_said(found: Uniqueness, called: Sequence[str]) -> str:
+def describe_uniqueness(found: Uniqueness, called: Sequence[str]) -> str:
     """Which components are unique, which can be mixed, and of which neither is proved.
 
     ``called`` : R names, as they stand after "component".
 
     >>> both = np.array([True, False])
-    >>> uniqueness_said(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
+    >>> describe_uniqueness(Uniqueness(both, both, np.array([[0.0, 8.9], [0.0, 0.0]])), ["1", "2"])
     'Every factorization with the same AW has component 1 as it is. Component 2 can be mixed \
 with component 1 without any change of AW, and turns by up to 9°.'
     """
-    said, unique = [], np.flatnonzero(found.columns)
+    sentences, unique = [], np.flatnonzero(found.columns)
     if unique.size:
         which = f"component{'s' * (unique.size > 1)} {listed([called[r] for r in unique.tolist()])}"
-        said.append(f"Every factorization with the same AW has {which} as it is.")
+        sentences.append(f"Every factorization with the same AW has {which} as it is.")
     turned, other = found.turns.max(axis=0), found.turns.argmax(axis=0)
     mixed = np.flatnonzero(~found.columns & (turned >= HARDLY))
-    for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_SAID].tolist():
-        said.append(
+    for j in mixed[np.argsort(-turned[mixed], kind="stable")][:MOST_LISTED].tolist():
+        sentences.append(
             f"Component {called[j]} can be mixed with component {called[int(other[j])]} without "
             f"any change of AW, and turns by up to {turned[j]:.0f}°."
         )
-    if mixed.size > MOST_SAID:
-        said.append(f"So can {mixed.size - MOST_SAID} more.")
+    if mixed.size > MOST_LISTED:
+        sentences.append(f"So can {mixed.size - MOST_LISTED} more.")
     open_ = np.flatnonzero(~found.columns & (turned < HARDLY))
     if open_.size:
         which = listed([called[r] for r in open_.tolist()])
@@ -122,11 +122,11 @@ with component 1 without any change of AW, and turns by up to 9°.'
         together = "several together may turn it more"
         if len(called) == 3:
             together = "the regions show how far both others together turn it"
-        said.append(
+        sentences.append(
             f"Component{is_[0]} {which} {is_[1]} not proved unique: mixing {one} with one other "
             f"component alone turns it by less than {HARDLY:g}°; {together}."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:
@@ -141,7 +141,7 @@ def _alone_and_extreme(F: np.ndarray, G: np.ndarray) -> np.ndarray:
 
 
 def _rank(rows: np.ndarray) -> int:
-    """Of columns of the same size, whatever their units."""
+    """Rank after scaling columns to the same size."""
     size = np.linalg.norm(rows, axis=0)
     if not size.all():
         return 0

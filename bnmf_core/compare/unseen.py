@@ -1,4 +1,4 @@
-"""How many modes there are that no restart has found yet.
+"""Estimates of the number of modes that no restart has found.
 
 Independent restarts draw modes as a biologist draws species: each mode k with its own unknown
 probability, the size of its basin. What was found once or twice tells of what was not found:
@@ -36,7 +36,7 @@ MOST_UNSEEN_DRAWN = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """What the restarts tell of the modes that they have not found.
+    """Estimates of the modes that restarts have not found.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Unseen:
     once, twice : how many modes were found exactly once, exactly twice.
     new_probability : that the next restart finds a new mode, with its interval (lower, upper).
     number : estimated number of modes, found ones included, with its interval. On average a lower
-        bound: many modes that are rarer than those found once cannot be told from none.
+        bound: many modes that are rarer than those found once look the same as none.
     level : of both intervals, such as 0.95.
     curve : columns ``restarts``, ``modes``, ``lower``, ``upper`` and ``extrapolated``.
     """
@@ -95,8 +95,8 @@ def unseen_modes(
     Examples
     --------
     >>> from bnmf_core import unseen_modes
-    >>> told = unseen_modes([0, 0, 0, 0, 0, 1, 1, 2, 3, 4])
-    >>> told.found, told.new_probability, round(told.number, 2)
+    >>> unseen = unseen_modes([0, 0, 0, 0, 0, 1, 1, 2, 3, 4])
+    >>> unseen.found, unseen.new_probability, round(unseen.number, 2)
     (5, 0.3, 6.35)
     """
     if not 0 < level < 1:
@@ -149,17 +149,17 @@ def chao1(counts: np.ndarray) -> float:
 
 def _counts(labels: ArrayLike, counted: ArrayLike | None) -> np.ndarray:
     labels = np.asarray(labels)
-    kept = np.ones(labels.shape, bool) if counted is None else np.asarray(counted, bool)
-    if labels.ndim != 1 or kept.shape != labels.shape:
+    mask = np.ones(labels.shape, bool) if counted is None else np.asarray(counted, bool)
+    if labels.ndim != 1 or mask.shape != labels.shape:
         raise DataError(
-            f"Modes {labels.shape} and which restarts count {kept.shape} have to be one value for "
+            f"Modes {labels.shape} and which restarts count {mask.shape} have to be one value for "
             "each restart."
         )
-    if not kept.any():
+    if not mask.any():
         raise DataError(
             "No restart counts: none of them has converged. Let them run for longer, then count."
         )
-    return np.unique(labels[kept], return_counts=True)[1]
+    return np.unique(labels[mask], return_counts=True)[1]
 
 
 def _population(counts: np.ndarray) -> np.ndarray:

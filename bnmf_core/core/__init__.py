@@ -1,1 +1,1 @@
-"""What everything else speaks of: data, factorizations, algorithms, models, errors."""
+"""Core types: data, factorizations, algorithms, models, errors."""

@@ -1,4 +1,4 @@
-"""What an algorithm is: two pure functions over shards, and the batches that they make."""
+"""Algorithms: two pure functions over shards, and the batches that they make."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -49,12 +49,12 @@ class Shard:
 
 
 def fitting(work: float) -> int:
-    """How many updates of so many multiply-adds one step makes: one at least."""
+    """Number of updates of so many multiply-adds in one step, at least one."""
     return max(1, int(STEP_WORK / work))
 
 
 def unshared(state: StateT) -> StateT:
-    """The same state, a dataclass, whose arrays may be changed in place."""
+    """A copy of the state, a dataclass, whose arrays may be changed in place."""
 
     def copied(value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -68,14 +68,14 @@ def unshared(state: StateT) -> StateT:
 
 @dataclass(frozen=True)
 class Scores:
-    """What an algorithm knows of its states: loss, log joint and shown measure, (m,) each."""
+    """Scores of states: loss, log joint and measure of fit, (m,) each."""
 
     loss: np.ndarray
     log_joint: np.ndarray
     error: np.ndarray
 
     def first(self, count: int) -> "Scores":
-        """Those of the first states."""
+        """Scores of the first states."""
         return Scores(self.loss[:count], self.log_joint[:count], self.error[:count])
 
 
@@ -91,10 +91,10 @@ class Batch:
     ``log_weights`` (m,): the log weight of each state, up to a constant that all shards of the run
     share; None: all states of the run count the same. States with weights are a population, no
     chain: nothing is recorded of them along a chain.
-    ``log_evidence``: the shard's own estimate of the log evidence, told once; None: it makes none.
-    ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made, kept
-    or not, told once with its last states; their size does not depend on how much that was.
-    ``note``: a sentence that is told with the run's result, once however many shards say it.
+    ``log_evidence``: the shard's own estimate of the log evidence, reported once; None without one.
+    ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made,
+    recorded or not, reported once with its last states; their size does not grow.
+    ``note``: a sentence for the run's result, shown once even if several shards report it.
     ``scores``: what is known of the states already; None: it is computed from A, W and X.
     """
 
@@ -124,7 +124,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Needs:
-    """What an algorithm asks of a model.
+    """Requirements of an algorithm on a model.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class OnBlocks:
-    """What takes the place of an algorithm's parts where X is in blocks, each as of Algorithm."""
+    """Replacements of an algorithm's functions where X is in blocks, each as of Algorithm."""
 
     State: type[Any]
     init: Callable[[Problem, Any, Shard, np.random.Generator], Any]
@@ -173,14 +173,14 @@ class Algorithm(Generic[SettingsT, StateT]):
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
     needs : what it asks of a model.
     color : its colour in every chart. summary : one sentence for the form.
-    symbol : its marker in every chart, by which it is told from algorithms of a similar colour; one
+    symbol : its marker in every chart, which distinguishes it from those of similar colours; one
         of :data:`bnmf_core.figures.style.DASHES`, which has the dashes of its lines.
     reference : where it was published. works : ``(problem, settings) → str``, the works that a run
         uses where that depends on the problem, such as those of its solver; None: ``reference``.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
     check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
-        asked before the run is queued, of a problem whose open model settings are still open.
-        None: nothing to ask.
+        called before the run is queued, for a problem with unresolved model settings.
+        None: no check.
     on_blocks : the same algorithm over data larger than memory, see :mod:`bnmf_core.blocks`; None
         where all of X has to be in memory.
     """
@@ -207,12 +207,12 @@ class Algorithm(Generic[SettingsT, StateT]):
 
     @property
     def exact(self) -> bool:
-        """Whether what it makes are draws from the posterior."""
+        """Whether its results are draws from the posterior."""
         return self.family == "sampler" and not self.caveat
 
     @property
     def members(self) -> str:
-        """What it makes, in one word."""
+        """Noun for its results."""
         if self.family != "sampler":
             return "factorizations"
         return "draws" if self.exact else "outputs"
@@ -246,5 +246,5 @@ class Algorithm(Generic[SettingsT, StateT]):
         return ""
 
 
-# One of which no more is known than that its parts fit together.
+# An algorithm with unspecified settings and state.
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any]

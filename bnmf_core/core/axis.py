@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Fewer places make no axis.
+# Minimum number of places of an axis.
 FEWEST = 8
 _PLACE = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(\D.*)?")
 _PADDED = re.compile(r"0\d")

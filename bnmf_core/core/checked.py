@@ -1,4 +1,4 @@
-"""What is asked of a matrix and of its names before they become data.
+"""Checks of a matrix and its names before they become a dataset.
 
 Each function raises :class:`~bnmf_core.core.errors.DataError` with the place of the first fault.
 """

@@ -32,16 +32,16 @@ from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
 # What reads files stands above what it makes.
 blocks_of: Any = lazy("bnmf_core.blocks.whole")
 
-# Of the name for features, which stands in sentences and headings.
+# Maximum length of the noun for features in sentences and headings.
 LONGEST_NOUN = 24
 # Such features are words, and components of them topics.
 TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
-# Empty rows or columns that are named.
+# Number of empty rows or columns that are named.
 MOST_NAMED = 3
 
 
 class Parts(TypedDict, total=False):
-    """What a reader of files finds: the arguments of :meth:`Dataset.from_array`."""
+    """Arguments of :meth:`Dataset.from_array`, as readers of files return them."""
 
     X: Required[Given]
     features: Sequence[str] | None
@@ -78,8 +78,8 @@ class Dataset:
         such as its accession number or a description; "" where it says nothing.
     mask : (D, N) bool, True where X was observed; None when every entry was.
     hidden : (missing,) values of the missing entries, in the order of ``mask``'s False ones (row by
-        row), where they were hidden on purpose to see how well they are told; NaN where one is not
-        known, None when none is. No run sees them.
+        row), where they were masked to test predictions; NaN where one is not known, None when
+        none is. No run sees them.
     image_shape : (height, width) when a column is an image unfolded column-major.
     map_shape : (height, width) when the observations are the pixels of one image, column by column,
         so that a row of W is a map.
@@ -87,7 +87,7 @@ class Dataset:
     features_are : what features are called, in the plural ("words", "genes", …); "" where unknown.
     source : origin and licence in a sentence.
     truth : exact factorizations that are known, for generated data.
-    texts : the N texts that X was counted from; None where they are not kept.
+    texts : the N texts that X was counted from; None where they are not stored.
     whole : all observations, where they are in blocks outside memory and X is a sample of them;
         see :meth:`from_blocks`.
 
@@ -263,7 +263,7 @@ class Dataset:
 
     @property
     def feature_noun(self) -> str:
-        """What features are called in a sentence, in the plural."""
+        """The plural noun for features in sentences."""
         return self.features_are or ("pixels" if self.image_shape else "features")
 
     @property
@@ -282,20 +282,20 @@ class Dataset:
         return {"": self.features} | {key: of.tolist() for key, of in self.descriptions.items()}
 
     def described(self, d: int) -> str:
-        """What is known of feature d beside its name, in one line; "" where nothing is.
+        """The descriptions of feature d in one line; "" without any.
 
         Examples
         --------
         >>> from bnmf_core import Dataset
-        >>> told = {"id": ["L07633_at", "X70083_at"], "title": ["proteasome activator", ""]}
+        >>> words = {"id": ["L07633_at", "X70083_at"], "title": ["proteasome activator", ""]}
         >>> data = Dataset.from_array(
-        ...     [[1.0, 2.0], [3.0, 0.0]], features=["PSME1", "X70083_at"], descriptions=told
+        ...     [[1.0, 2.0], [3.0, 0.0]], features=["PSME1", "X70083_at"], descriptions=words
         ... )
         >>> data.described(0), data.described(1)
         ('L07633_at, proteasome activator', '')
         """
-        told = dict.fromkeys(str(of[d]) for of in self.descriptions.values())
-        return ", ".join(word for word in told if word and word != self.features[d])
+        texts = dict.fromkeys(str(of[d]) for of in self.descriptions.values())
+        return ", ".join(text for text in texts if text and text != self.features[d])
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -305,7 +305,7 @@ class Dataset:
     @cached_property
     def empty(self) -> str:
         """Which rows and columns hold nothing but zeros, in a sentence; "" where none does."""
-        said = []
+        parts = []
         for axis, noun, names in (
             (1, self.feature_noun, self.features),
             (0, "observations", self.observations),
@@ -314,10 +314,10 @@ class Dataset:
             if zero.size:
                 named = ", ".join(names[i] or str(i + 1) for i in zero[:MOST_NAMED])
                 more = ", …" if zero.size > MOST_NAMED else ""
-                said.append(f"{zero.size:,} of the {noun} ({named}{more})")
-        if not said:
+                parts.append(f"{zero.size:,} of the {noun} ({named}{more})")
+        if not parts:
             return ""
-        return f"Zero throughout: {' and '.join(said)}. They say nothing about the others."
+        return f"Zero throughout: {' and '.join(parts)}. They say nothing about the others."
 
     @cached_property
     def total(self) -> float:
@@ -409,7 +409,7 @@ class Dataset:
         return values, known
 
     def why_not_all(self, what: str) -> str:
-        """Why something that needs all of X cannot be had, in a sentence; "" where it can."""
+        """Why a result that needs all of X is not available, in a sentence; "" where it is."""
         if self.whole is None:
             return ""
         return (

@@ -1,6 +1,6 @@
-"""What can go wrong, said to the person at the screen.
+"""Errors with messages for users.
 
-Every message is one sentence or two: what was given, what is allowed, what to do.
+Every message is one sentence or two: the value, the allowed values, and what to do.
 """
 
 from collections.abc import Callable
@@ -26,15 +26,15 @@ class NotFoundError(BNMFError, KeyError):
 
 
 class RunError(BNMFError):
-    """A run that cannot start or go on; says why and what to change."""
+    """A run that cannot start or continue; the message says why and what to change."""
 
 
 class Cancelled(RunError):
-    """A computation that was stopped on request; nothing of it was kept."""
+    """A computation that was stopped on request; its partial result is discarded."""
 
 
 class SchedulerError(RunError):
-    """A cluster that cannot be reached, or was lost; what was made until then is kept."""
+    """A cluster that cannot be reached, or was lost; results so far stay stored."""
 
 
 class StoreError(BNMFError):

@@ -1,4 +1,4 @@
-"""What a program does for its users, told to its operator: one line of JSON an event, and no data.
+"""An event log for the operator: one line of JSON per event, without data.
 
 A line says which run, how large and how it ended; never a name, a label, a value or a path.
 """

@@ -1,4 +1,4 @@
-"""What a notebook shows of an object: a small table, and a picture in SVG where one is cheap."""
+"""Notebook representations: a small table, and a picture in SVG where one is cheap."""
 
 from collections.abc import Mapping
 from html import escape
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 # Rows and columns of blocks that a matrix is drawn as, bars of a histogram, height of pictures.
 BLOCKS, BARS, HEIGHT = (12, 24), 24, 96
-# Stored entries from which on a matrix is not summed up.
+# Maximum number of stored entries of a matrix that is drawn.
 MOST_ENTRIES = 20_000_000
 
 
 def of_dataset(dataset: "Dataset") -> str:
-    """Size, unit, gaps and labels of data, beside means of blocks of X."""
+    """Size, unit, gaps and labels of data, and an image of block means of X."""
     noun = dataset.feature_noun
-    told = {
+    entries = {
         "X": f"{dataset.D:,} {noun} × {dataset.all_N:,} observations",
         "in memory": f"a random sample of {dataset.N:,}" if dataset.whole else "",
         "unit": dataset.unit,
@@ -29,13 +29,13 @@ def of_dataset(dataset: "Dataset") -> str:
         "source": dataset.source,
     }
     small = dataset.stored_entries <= MOST_ENTRIES
-    return table(dataset.name, told, _matrix(dataset) if small else "")
+    return table(dataset.name, entries, _matrix(dataset) if small else "")
 
 
 def of_particles(particles: "Particles") -> str:
-    """What made factorizations, how many there are, and a histogram of their errors."""
+    """Origin and number of factorizations, and a histogram of their errors."""
     info, error = particles.info, np.asarray(particles.error)
-    told = {
+    entries = {
         "factorizations": f"{particles.M:,} of {particles.R} components",
         "A, W": f"{particles.A.shape[1]:,} × {particles.R}, {particles.R} × "
         f"{particles.W.shape[2]:,}",
@@ -43,20 +43,20 @@ def of_particles(particles: "Particles") -> str:
         "data": info.get("dataset", ""),
     }
     if particles.M:
-        told["error"] = f"{error.min():.4g} to {error.max():.4g}, median {np.median(error):.4g}"
+        entries["error"] = f"{error.min():.4g} to {error.max():.4g}, median {np.median(error):.4g}"
     if "converged" in particles.diagnostics:
-        told["converged"] = f"{int(np.sum(particles.diagnostics['converged'])):,}"
+        entries["converged"] = f"{int(np.sum(particles.diagnostics['converged'])):,}"
     title = info.get("algorithm_label", particles.spec.algorithm)
     differ = np.unique([f"{one:.4g}" for one in error]).size > 1
-    return table(title, told, _histogram(error) if differ else "")
+    return table(title, entries, _histogram(error) if differ else "")
 
 
-def table(title: str, told: Mapping[str, str], picture: str = "") -> str:
-    """A table of two columns under a title, all of it escaped, beside a picture; "" is left out."""
+def table(title: str, entries: Mapping[str, str], picture: str = "") -> str:
+    """A titled table of two columns, all escaped, and a picture; entries of "" are left out."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(text)}</td></tr>"
-        for name, text in told.items()
+        for name, text in entries.items()
         if text
     )
     return (

@@ -41,5 +41,5 @@ def to_slopes(gradient: np.ndarray, F: np.ndarray, support: Support, axis: int) 
 
 
 def dimension(rows: int, columns: int, support: Support) -> int:
-    """Of the space that a factor moves in."""
+    """Dimension of the space of a factor."""
     return (rows - 1) * columns if support is Support.SIMPLEX else rows * columns

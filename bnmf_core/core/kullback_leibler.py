@@ -1,7 +1,7 @@
 """The generalised Kullback–Leibler divergence of X from AW: minus the Poisson log likelihood.
 
 D(X ‖ Y) = Σ x log(x/y) − x + y (Lee & Seung 2001). An entry of 0 adds y, so that of a sparse X only
-the stored entries are looked at, and the sum of all of AW is ΣA·ΣW.
+the stored entries are read, and the sum of all of AW is ΣA·ΣW.
 """
 
 from collections.abc import Iterator
@@ -115,7 +115,7 @@ class KullbackLeibler(Loss):
         return of_A, of_W
 
     def by_observation(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """What each column of X adds to D: (M, N)."""
+        """D of each column of X: (M, N)."""
         X, floor = problem.dataset.X, self.floor(problem.dataset)
         found = np.zeros((A.shape[0], problem.dataset.N))
         if is_sparse(X):
@@ -131,10 +131,10 @@ class KullbackLeibler(Loss):
         return found
 
     def work(self, problem: "Problem") -> float:
-        """Those of three products at each entry that is stored, and what φ takes there."""
+        """Multiply-adds of three products and of φ at each stored entry."""
         data = problem.dataset
-        beside = STORED_WORK if data.is_sparse else ENTRY_WORK
-        return (3.0 * problem.rank + beside) * data.stored_entries
+        extra = STORED_WORK if data.is_sparse else ENTRY_WORK
+        return (3.0 * problem.rank + extra) * data.stored_entries
 
     def size(self, dataset: Dataset) -> float:
         """ΣX."""
@@ -147,7 +147,7 @@ class KullbackLeibler(Loss):
         return float((raised * np.log(raised / (dataset.mean + floor))).sum())
 
     def floor(self, dataset: Dataset) -> float:
-        """By how much x and y are raised where x > 0."""
+        """Amount by which x and y are raised where x > 0."""
         return FLOOR * (dataset.mean or 1.0)
 
     def _blocks(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> Iterator[Block]:

@@ -9,13 +9,13 @@ from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.plain import is_number, is_whole
 
 NAMED_BY = "BNMF_LIMITS"
-# More than any number of bytes that there is room for.
+# A number of bytes beyond any memory.
 NO_LIMIT = 2**40
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What runs, what is kept, and what is read.
+    """Limits on runs, storage, and reading.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Limits:
 
 
 def raised(name: str) -> str:
-    """How a limit is raised, for the sentence that tells of it."""
+    """Instruction for raising a limit, part of a sentence."""
     return f"raise `{name}` in the file that {NAMED_BY} names"
 
 
@@ -81,12 +81,12 @@ def read_limits(path: str | Path | None = None) -> Limits:
     if not path:
         return Limits()
     try:
-        told = tomllib.loads(Path(path).read_text())
+        values = tomllib.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
         raise SettingsError(f"The limits in {str(path)!r} cannot be read: {error}.") from error
     known = [field.name for field in dataclasses.fields(Limits)]
-    if unknown := sorted(told.keys() - set(known)):
+    if unknown := sorted(values.keys() - set(known)):
         raise SettingsError(
             f"{str(path)!r} sets {unknown[0]!r}, which is no limit; those are {', '.join(known)}."
         )
-    return Limits(**told)
+    return Limits(**values)

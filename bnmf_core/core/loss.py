@@ -1,4 +1,4 @@
-"""How far AW is from X: what a factorization of maximum likelihood makes smallest."""
+"""Losses of AW against X, minimized by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Slopes = tuple[np.ndarray, np.ndarray]
 ByObservation = Callable[
     ["Problem", np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ]
-# What is shown of any loss.
+# Name of the measure of fit for any loss.
 MEASURE = "measure of fit"
 # Words of a loss that is half a deviance, and shown as a part of that of the mean.
 AS_DEVIANCE: dict[str, Any] = {
@@ -27,7 +27,7 @@ AS_DEVIANCE: dict[str, Any] = {
     "explains": "deviance",
     "ends": "0 fits everything, 1 no better than the mean of X",
 }
-# Of each dataset f(X, mean of X), by the key of the loss.
+# Dataset → key of the loss → f(X, mean of X).
 _OF_MEANS: WeakKeyDictionary[Dataset, dict[str, float]] = WeakKeyDictionary()
 
 
@@ -76,7 +76,7 @@ class Loss(ABC):
 
     @property
     def of_observations(self) -> ByObservation | None:
-        """What each column of X adds to f, with derivatives by its own weights; None: not offered.
+        """f of each column of X, with derivatives by its own weights; None: not offered.
 
         ``(problem, A, W)`` → values (M, N), slopes (M, R, N), second derivatives (M, N, R, R), and
         these as they are expected, never below 0.
@@ -110,7 +110,7 @@ class Loss(ABC):
 
     @abstractmethod
     def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """What each column of X adds to f: (M, N)."""
+        """f of each column of X: (M, N)."""
 
     @abstractmethod
     def work(self, problem: Problem) -> float:
@@ -135,22 +135,22 @@ class Loss(ABC):
         return known[self.key] if known[self.key] > 0.0 else self.size(dataset)
 
     def measured(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What is shown of f: without other words, f as a part of :meth:`whole`."""
+        """The measure of fit: by default f as a fraction of :meth:`whole`."""
         return f / self.whole(dataset)
 
     def unmeasured(self, dataset: Dataset, shown: np.ndarray) -> np.ndarray:
-        """The f of what is shown: the inverse of :meth:`measured`."""
+        """f of a measure of fit: the inverse of :meth:`measured`."""
         return shown * self.whole(dataset)
 
     @property
     def heading(self) -> str:
-        """What a column of :meth:`told` is called."""
+        """Heading of a column of :meth:`format`."""
         return f"{self.explains} explained" if self.explains else self.measure
 
-    def told(self, shown: float) -> str:
-        """What is shown of f, as tables say it: of what it explains the part in percent."""
+    def format(self, shown: float) -> str:
+        """Format ``measured`` f for a table: the explained fraction in percent, or a number."""
         return percent(1.0 - shown) if self.explains else f"{shown:.4f}"
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What a change of f by 1 means in nats, at the noise that a fit with f leaves: as f."""
+        """Nats per unit of f, at the noise that a fit with f leaves; shaped as f."""
         return np.ones_like(f, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What a probability model is, what it can do, and what is asked of it."""
+"""Probability models, their capabilities, and the capabilities that algorithms need."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NEARLY_ZERO = 1e-12
 
 
 class Support(StrEnum):
-    """Where a factor lives: every entry ≥ 0, every column a distribution, every entry in [0, 1]."""
+    """Support of a factor: every entry ≥ 0, every column a distribution, every entry in [0, 1]."""
 
     POSITIVE = "positive"
     SIMPLEX = "simplex"
     UNIT_INTERVAL = "unit_interval"
 
     def of(self, factor: str) -> str:
-        """What it says of the factor ("A" or "W"), in words."""
+        """The constraint on the factor ("A" or "W"), in words."""
         words = {
             Support.POSITIVE: f"the entries of {factor} are ≥ 0",
             Support.SIMPLEX: f"the columns of {factor} sum to 1",
@@ -42,7 +42,7 @@ class Support(StrEnum):
 
 
 class Capability(StrEnum):
-    """What a model may be able to do; the value names it in sentences."""
+    """Capabilities of models; the value names one in sentences."""
 
     SCORE = "slopes of the log joint"
     SCORE_ALONG = "second derivatives along a direction"
@@ -56,7 +56,7 @@ class Capability(StrEnum):
 
 @dataclass(frozen=True)
 class EntryPrior:
-    """What is known of one entry of a factor before X: ∝ exp(−rate·x − ½·precision·x²).
+    """Prior of one entry of a factor: ∝ exp(−rate·x − ½·precision·x²).
 
     On 0 ≤ x ≤ largest. rate > 0 and precision = 0: exponential; rate = 0 and precision > 0:
     half-normal; all 0 on [0, 1]: uniform.
@@ -78,7 +78,7 @@ class EntryPrior:
 
 @dataclass(frozen=True)
 class Conditionals:
-    """What one entry of A or W is drawn from given all others, where X_dn ~ N((AW)_dn, σ²).
+    """Conditional of one entry of A or W given all others, where X_dn ~ N((AW)_dn, σ²).
 
     The likelihood is a parabola in every single entry, so that with an :class:`EntryPrior` each is
     normal, cut to the prior's interval. noise_variance : σ².
@@ -91,7 +91,7 @@ class Conditionals:
 
 @dataclass(frozen=True)
 class InverseGamma:
-    """What is known of a variance before X: 1/σ² ~ Gamma(shape, rate = scale)."""
+    """Prior of a variance: 1/σ² ~ Gamma(shape, rate = scale)."""
 
     shape: float
     scale: float
@@ -99,7 +99,7 @@ class InverseGamma:
 
 @dataclass(frozen=True)
 class Box:
-    """What entries between 0 and 1 are drawn from given all others, where X_dn ~ N((AW)_dn, σ²).
+    """Conditionals of entries in [0, 1] given all others, where X_dn ~ N((AW)_dn, σ²).
 
     prior : of every entry of A and of W, ``largest`` = 1; None: Beta(½, ½).
     noise : σ² where it is known, or its prior where it is drawn as well.
@@ -117,7 +117,7 @@ class GammaPrior:
     rate: float
 
     def log_density(self, F: np.ndarray) -> np.ndarray:
-        """Of all entries of F (M, …) together, (M,); an entry of 0 counts as nearly 0."""
+        """Log density of all entries of F (M, …), (M,); an entry of 0 counts as nearly 0."""
         parts = tuple(range(1, F.ndim))
         size = float(np.prod(F.shape[1:]))
         constant = size * (self.shape * np.log(self.rate) - gammaln(self.shape))
@@ -147,7 +147,7 @@ class GammaPrior:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """What is known of a positive number before X: its logarithm ~ N(log median, spread²)."""
+    """Prior of a positive number: its logarithm ~ N(log median, spread²)."""
 
     median: float
     spread: float
@@ -174,8 +174,8 @@ Derivatives = Callable[
 ]
 
 
-def fine(*asked: object) -> str:
-    """Nothing speaks against it, whatever the data and the settings."""
+def fine(*arguments: object) -> str:
+    """No objection, whatever the data and the settings."""
     return ""
 
 
@@ -268,22 +268,22 @@ class Model:
 
     @property
     def support(self) -> tuple[Support, Support]:
-        """Where A and where W live."""
+        """Supports of A and of W."""
         return self.support_A, self.support_W
 
     def entry_priors(
         self, settings: Any, D: int
     ) -> tuple[EntryPrior | GammaPrior, EntryPrior | GammaPrior]:
-        """Of every entry of A (D, R) and of W, where there are conditional draws."""
+        """Priors of every entry of A (D, R) and of W, where there are conditional draws."""
         if self.sources is not None:
             counted = self.sources(settings, D)
             return counted.A, counted.W
-        drawn = given(self.conditionals)(settings)
+        drawn = required(self.conditionals)(settings)
         return drawn.A, drawn.W
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What it can do."""
+        """Capabilities of the model."""
         slopes = self.score is not None and self.log_joint_and_score is not None
         able = {
             Capability.SCORE: slopes,
@@ -298,13 +298,13 @@ class Model:
         return frozenset(capability for capability, is_able in able.items() if is_able)
 
 
-def given(part: Part | None) -> Part:
-    """A part of a model that an algorithm needs, and so has.
+def required(part: Part | None) -> Part:
+    """Return an optional part of a model that an algorithm requires.
 
     Raises
     ------
     SettingsError
-        When the model lacks it: what was called does not declare what it needs.
+        When the model lacks the part: the algorithm does not declare this need.
     """
     if part is None:
         raise SettingsError("The model cannot do what is asked of it here; choose another model.")

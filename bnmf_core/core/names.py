@@ -18,7 +18,7 @@ def clean_name(text: object, limit: int = MAX_NAME) -> str:
     Tabs and line ends become spaces, so that the words beside them stay apart.
     """
     text = str(text)
-    # A megabyte in one cell is shortened before it is looked at character by character.
+    # A megabyte in one cell is shortened before the loop over characters.
     shortened = text[: 4 * limit]
     if not (shortened.isascii() and shortened.isprintable()):
         shortened = "".join(
@@ -49,10 +49,10 @@ def clean_names(texts: Iterable[object], fallback: str) -> list[str]:
     return names
 
 
-def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[str, str]:
-    """The same labels by key; those that several have become ``longer``, and at last get the key.
+def distinct_labels(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[str, str]:
+    """Make labels distinct: repeated ones become ``longer``, and finally get their key.
 
-    >>> told_apart({"a": "Gibbs", "b": "Gibbs"}, {"a": "Gibbs, seed 1", "b": "Gibbs, seed 2"})
+    >>> distinct_labels({"a": "Gibbs", "b": "Gibbs"}, {"a": "Gibbs, seed 1", "b": "Gibbs, seed 2"})
     {'a': 'Gibbs, seed 1', 'b': 'Gibbs, seed 2'}
     """
     found = dict(labels)

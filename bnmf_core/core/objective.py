@@ -1,11 +1,11 @@
-"""What a solver makes smallest: a loss, or minus the log of the posterior density."""
+"""Objectives that solvers minimize: a loss, or minus the log posterior density."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 
 
@@ -29,7 +29,7 @@ class Objective(Protocol):
         """Second derivatives by each entry by itself, about; no less than 0."""
 
     def nats(self, values: np.ndarray) -> np.ndarray:
-        """What a change by 1 means in nats, at each of these values (M,)."""
+        """Nats per unit of the objective, at each of these values (M,)."""
 
     @property
     def without_scales(self) -> bool:
@@ -67,11 +67,11 @@ class MaximumLikelihood:
         return self.problem.loss.gradients_along(self.problem, A, W, moved_A, moved_W)
 
     def curvatures(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of f."""
+        """Curvatures of f."""
         return self.problem.loss.curvatures(self.problem, A, W)
 
     def nats(self, values: np.ndarray) -> np.ndarray:
-        """By the model's own noise where it has one, else by the noise that the fit leaves."""
+        """Nats by the model's own noise if it has one, else by the noise that the fit leaves."""
         problem = self.problem
         if problem.of_loss is None and problem.model.per_loss is not None:
             return np.full(values.shape, problem.model.per_loss(problem.model_settings))
@@ -97,21 +97,21 @@ class MaximumPosterior:
         self, A: np.ndarray, W: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """−log p (M,) and its gradients."""
-        values, by_A, by_W = given(self.problem.model.log_joint_and_score)(self.problem, A, W)
+        values, by_A, by_W = required(self.problem.model.log_joint_and_score)(self.problem, A, W)
         return -values, -by_A, -by_W
 
     def gradients_along(
         self, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Minus the Hessian of log p times a direction."""
-        along_A, along_W = given(self.problem.model.score_along)(
+        along_A, along_W = required(self.problem.model.score_along)(
             self.problem, A, W, moved_A, moved_W
         )
         return -along_A, -along_W
 
     def curvatures(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of the loss, in nats: exponential priors have none."""
-        per_loss = given(self.problem.model.per_loss)(self.problem.model_settings)
+        """Curvatures of the loss, in nats: exponential priors have none."""
+        per_loss = required(self.problem.model.per_loss)(self.problem.model_settings)
         of_A, of_W = self.problem.loss.curvatures(self.problem, A, W)
         return per_loss * of_A, per_loss * of_W
 

@@ -130,18 +130,18 @@ WORKS = {
     "Modeling, IEEE Transactions on Pattern Analysis and Machine Intelligence 37(2), 307–320, "
     "2015.",
 }
-# What the papers that have a number here are called elsewhere.
+# Citations of the numbered papers.
 AUTHORS = {
     1: "Masood, Pan & Doshi-Velez 2016",
     2: "Masood & Doshi-Velez 2016",
     3: "Masood & Doshi-Velez 2019",
     4: "Gonsior 2019",
 }
-_SHORT = {f"paper {number}": told for number, told in PAPERS.items()} | WORKS
+_SHORT = {f"paper {number}": work for number, work in PAPERS.items()} | WORKS
 
 
 def by_authors(text: str) -> str:
-    """The text with authors and year in place of numbers of papers.
+    """Replace numbers of papers by authors and year.
 
     >>> by_authors("paper 4, §2.2; Masood, Pan & Doshi-Velez 2016 (paper 1), section 4.2")
     'Gonsior 2019, §2.2; Masood, Pan & Doshi-Velez 2016, section 4.2'
@@ -159,10 +159,10 @@ def cited(text: str) -> list[str]:
     ['Neal 2011: R. M. Neal', 'paper 3: M. A. Masood']
     """
     found: dict[str, tuple[int, str]] = {}
-    for short, told in _SHORT.items():
+    for short, work in _SHORT.items():
         written = re.escape(short).replace(r"\ \&\ ", r"(?: & |,? and )")
         if named := re.search(rf"(?<![\w-]){written}(?!\d)", text):
-            found.setdefault(told, (named.start(), short))
+            found.setdefault(work, (named.start(), short))
     return [
-        f"{short}: {told}" for told, (_, short) in sorted(found.items(), key=lambda one: one[1])
+        f"{short}: {work}" for work, (_, short) in sorted(found.items(), key=lambda one: one[1])
     ]

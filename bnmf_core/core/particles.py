@@ -50,8 +50,8 @@ class Particles:
         number of the state in its chain), ``warm_up`` (True for states that are no particles),
         ``log_joint``, ``log_likelihood``, ``error`` and label-invariant quantities. The rows
         without ``warm_up`` are the particles of the whole run, in order.
-    totals : name → (c, …) array over everything that each of c chains has made, kept or not, where
-        an algorithm tells it: means, spreads, counts.
+    totals : name → (c, …) array over everything that each of c chains has made, recorded or not, if
+        the algorithm reports it: means, spreads, counts.
     info : the resolved settings, the stop reason, the dataset's name and hash.
 
     Examples

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-# What a setting can be; None: taken from the data.
+# Values of a setting; None: taken from the data.
 Value: TypeAlias = bool | int | float | str | None
-# What JSON can hold.
+# Values that JSON can hold.
 Plain: TypeAlias = Value | Sequence["Plain"] | Mapping[str, "Plain"]
 
 

@@ -26,7 +26,7 @@ counts = lazy("bnmf_core.numerics.counts")
 count_lines = lazy("bnmf_core.numerics.count_lines")
 sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
-# Where the random order of lines of X begins.
+# Seed of the random order of lines of X.
 ORDER_SEED = 2
 # Entries of X from which on products with a compressed X are worth the compression.
 SMALLEST_COMPRESSED = 20_000
@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def loss(self) -> Loss:
-        """What a solver makes smallest: what the likelihood falls with."""
+        """The loss that solvers minimize; the likelihood decreases with it."""
         return self.of_loss or self.model.loss(self.model_settings)
 
     def times_rows(self, W: np.ndarray, single: bool = False) -> np.ndarray:

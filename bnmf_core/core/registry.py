@@ -4,9 +4,8 @@ A folder of the program with a ``plugin.toml`` is a plug-in, and so is an instal
 
 A package adds an entry by an entry point in a group of the registry's, such as
 ``[project.entry-points."bnmf.models"]`` with ``poisson = "my_package:MODEL"``; the name before the
-``=`` is for its author, the key is the entry's own. They are looked for once, on first use. One
-that cannot be loaded, is something else, or takes a key that is taken, is set aside with a warning
-in the log: the program goes on without it.
+``=`` is for its author, the key is the entry's own. Entry points are loaded once, on first use. One
+that fails to load, has the wrong type, or repeats a key is skipped with a warning in the log.
 """
 
 import logging
@@ -26,11 +25,11 @@ class Entry(Protocol):
 
     @property
     def key(self) -> str:
-        """By which it is asked for and stored."""
+        """The identifier in calls and stored files."""
 
     @property
     def label(self) -> str:
-        """What it is called on screen."""
+        """The name on screen."""
 
 
 Known = TypeVar("Known", bound=Entry)
@@ -60,7 +59,7 @@ class Registry(MutableMapping[str, Known]):
     def __init__(self, kind: str, of: type[Known], own: Iterable[Known], group: str) -> None:
         self.kind, self.group = kind, group
         self._type, self._entries = of, dict[str, Known]()
-        self._looked = self._complete = False
+        self._begun = self._complete = False
         for entry in own:
             self._add(entry)
 
@@ -82,7 +81,7 @@ class Registry(MutableMapping[str, Known]):
         return iter(self._all())
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         return len(self._all())
 
     def __setitem__(self, key: str, entry: Known) -> None:
@@ -90,7 +89,7 @@ class Registry(MutableMapping[str, Known]):
         self._all()[key] = entry
 
     def __delitem__(self, key: str) -> None:
-        """Take an entry out again."""
+        """Remove an entry."""
         del self._all()[key]
 
     def _all(self) -> dict[str, Known]:
@@ -98,8 +97,8 @@ class Registry(MutableMapping[str, Known]):
         # a package may use the registry while it is being loaded.
         if not self._complete:
             with LOADING:
-                if not self._looked:
-                    self._looked = True
+                if not self._begun:
+                    self._begun = True
                     for name, value in _of_folders().get(self.group, {}).items():
                         self._add(EntryPoint(name, value, self.group).load())
                     for point in entry_points(group=self.group):
@@ -130,7 +129,7 @@ class Registry(MutableMapping[str, Known]):
 
 @cache
 def _of_folders() -> dict[str, dict[str, str]]:
-    """What the program's own plug-ins add to each group: names and "module:name"."""
+    """Entry points of built-in plug-ins by group: names and "module:name"."""
     found: dict[str, dict[str, str]] = {}
     for manifest in sorted(ENGINE.glob("*/plugin.toml")):
         for group, points in tomllib.loads(manifest.read_text()).items():

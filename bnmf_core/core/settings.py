@@ -21,7 +21,7 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is known about one setting beside its default value."""
+    """Declaration of one setting, besides its default value."""
 
     label: str
     help: str

@@ -1,4 +1,4 @@
-"""What a run is asked to do, how far it is, and how it went."""
+"""The specification of a run, its progress, and its outcome."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ USUAL_MODEL = "gaussian"
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that decides a result, given a dataset: same spec, same bits.
+    """Specification of a run on a dataset: same spec, same bits.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Progress:
 
     Attributes
     ----------
-    done, total : particles finished and asked for.
+    done, total : particles finished and requested.
     fraction : part of the whole work that is done, 0 to 1.
     seconds : since the run began. remaining : seconds still to go, None while unknown.
     stage : what is being done now, in words. busy : seconds that processors have worked on it.
@@ -84,9 +84,9 @@ class Progress:
     Examples
     --------
     >>> from bnmf_core import RunSpec, laurberg, run
-    >>> told = []
-    >>> _ = run(laurberg("two"), RunSpec("gibbs", rank=3, particles=5), on_progress=told.append)
-    >>> told[-1].done, told[-1].total, told[-1].fraction
+    >>> reports = []
+    >>> _ = run(laurberg("two"), RunSpec("gibbs", rank=3, particles=5), on_progress=reports.append)
+    >>> reports[-1].done, reports[-1].total, reports[-1].fraction
     (5, 5, 1.0)
     """
 
@@ -102,7 +102,7 @@ class Progress:
 class FailedChain(TypedDict):
     """A chain (of an explorer: a block) that did not reach its end.
 
-    ``after_draw`` is how many particles of it are kept; ``reason`` says why, in a sentence.
+    ``after_draw`` is the number of its particles; ``reason`` says why, in a sentence.
     """
 
     chain: int
@@ -111,7 +111,7 @@ class FailedChain(TypedDict):
 
 
 class RunInfo(TypedDict, total=False):
-    """What is known of a run beside its spec, as it is stored with its particles.
+    """Metadata of a run, stored with its particles.
 
     version : of the program. dataset : its name. algorithm_label : as on screen.
     settings, model_settings : every one, with the value that it took.

@@ -14,7 +14,7 @@ from bnmf_core.numerics.residuals import squared_errors
 if TYPE_CHECKING:
     from bnmf_core.core.problem import Problem
 
-# Entries of a residual (512 kB) that are worked on together: they stay in the cache.
+# Entries of a residual (512 kB) that are processed together: they stay in the cache.
 RESIDUAL_ENTRIES = 2**16
 # An exact factorization leaves no residual; noise below this part of X would be rounding.
 SMALLEST_RELATIVE_NOISE = 1e-3
@@ -108,7 +108,7 @@ class SquaredError(Loss):
         )
 
     def work(self, problem: "Problem") -> float:
-        """Those of two products with X; with gaps a third one makes the residual."""
+        """Multiply-adds of two products with X; with gaps a third one computes the residual."""
         data = problem.dataset
         products = (3.0 if data.missing else 2.0) * data.stored_entries * problem.rank
         return products * (8.0 if data.is_sparse else 1.0)

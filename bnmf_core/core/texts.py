@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-# UTF-8 bytes of the texts of one dataset that are kept; of more, none are.
+# Maximum UTF-8 bytes of the stored texts of one dataset; larger texts are not stored.
 MOST_BYTES = 2**26
 # A word, as scikit-learn's vectorizers count it.
 TOKEN = re.compile(r"(?u)\b\w\w+\b")

@@ -1,4 +1,4 @@
-"""A threshold below which every factorization is good enough, and what is said of it."""
+"""A threshold below which every factorization is good enough, and its description."""
 
 from __future__ import annotations
 

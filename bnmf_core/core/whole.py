@@ -1,4 +1,4 @@
-"""What data are that hold a sample of observations in memory and the others elsewhere."""
+"""Interface of data with a sample of observations in memory and the others elsewhere."""
 
 from typing import Any, Protocol
 
@@ -28,11 +28,11 @@ class AllObservations(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells these data from others."""
+        """Hash of the data."""
 
     @property
     def path(self) -> str:
-        """Where they lie; "" where in no file."""
+        """Path of the data; "" without a file."""
 
     @property
     def observations(self) -> str:
@@ -40,7 +40,7 @@ class AllObservations(Protocol):
 
     @property
     def seed(self) -> int:
-        """By which the sample was drawn."""
+        """Random seed of the sample."""
 
     @property
     def can_be_stored(self) -> bool:
@@ -60,4 +60,4 @@ class AllObservations(Protocol):
         """The same, with ``held`` of the sample's observations hidden; ``train`` stay."""
 
     def described(self) -> dict[str, Any]:
-        """What opens them again, ready for JSON."""
+        """Description from which to open them again, ready for JSON."""

@@ -15,9 +15,9 @@ import numpy as np
 from bnmf_core.core.errors import RunError, raise_if_cancelled
 from bnmf_core.numerics.populations import Path, systematic
 
-# Particles are resampled when the weights of fewer than this part of them count.
+# Particles are resampled when the effective sample size falls below this fraction.
 RESAMPLED_BELOW = 0.5
-# After this many steps the way to the posterior is given up.
+# Maximum number of steps to the posterior.
 MOST_STEPS = 10_000
 
 Stopped = Callable[[], bool]
@@ -30,7 +30,7 @@ def never() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """What one population found.
+    """Result of one population.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def anneal(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     RunError
         When the posterior is not reached in ``MOST_STEPS`` steps.
     """

@@ -11,7 +11,7 @@ from bnmf_core.evidence.rank_evidence import evidence_of
 from bnmf_core.evidence.restarts import Restarts, made_of, shards
 from bnmf_core.likelihoods import MODELS
 
-# What restarts take of the time.
+# Fraction of the time for restarts.
 RESTARTS_TAKE = 0.2
 
 
@@ -22,7 +22,7 @@ def other_noises(model: Model) -> list[Model]:
 
 
 def from_restarts(problem: Problem, restarts: int, most_modes: int, work: Work) -> dict[str, Any]:
-    """What :class:`RankEvidence` says of a rank, from restarts of its own."""
+    """Compute the :class:`RankEvidence` of a rank from its own restarts."""
     blocks = shards(restarts, int(work.rng.integers(2**32)))
     found = Restarts.read(made_of(problem, blocks, work.part_of(RESTARTS_TAKE)))
     return asdict(evidence_of(problem, found, most_modes, work.part_of(1.0 - RESTARTS_TAKE)))

@@ -21,12 +21,12 @@ class CountsPosterior:
     def around(
         self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
     ) -> Surroundings:
-        """What chains meet that set out at A (D, R), W (R, N).
+        """Explore the surroundings of A (D, R), W (R, N) by chains.
 
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         problem = self.problem
         start_A, start_W = problem.model.scale(A[None], W[None])
@@ -65,7 +65,7 @@ class _Moments:
 
     @property
     def mean(self) -> np.ndarray:
-        """Of all draws."""
+        """Mean of all draws."""
         return self.total / self.count
 
     def fitted(self) -> Gammas:

@@ -1,7 +1,7 @@
-"""What each criterion says of the number of components: a rule, a choice, and whether it settles.
+"""Criteria for the number of components: a rule, a choice, and whether the choice settles.
 
-Every criterion has a best rank, and ranks that cannot be told from it. It settles where the best
-rank lies inside the range that was tried: at the end of the range nobody knows what comes next.
+Every criterion has a best rank, and ranks that are not significantly worse. It settles where the
+best rank lies inside the tried range: at its end, larger or smaller ranks may be better.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from bnmf_core.core.names import listed
 
 # Evidences so near, in nats, are not worth more than a bare mention (Kass & Raftery 1995).
 BARE_MENTION = 1.0
-# Nats by which the more probable of two has to lead: e³, 20 to 1, is strong (the same).
+# Log Bayes factor (nats) of strong evidence: 20 to 1 (the same).
 STRONG = 3.0
-# Standard errors of a difference within which two ranks cannot be told apart.
+# Two ranks within so many standard errors of their difference do not differ significantly.
 STANDARD_ERRORS = 2.0
 LABELS = {
     "evidence": "Log evidence",
@@ -163,8 +163,8 @@ def _extreme(
     else:
         problem = ""
     if problem:
-        said = " ".join(filter(None, [f"It does not settle: {problem}.", assumed]))
-        return Criterion(label, rule, chosen, runners_up, False, said, problem)
+        sentence = " ".join(filter(None, [f"It does not settle: {problem}.", assumed]))
+        return Criterion(label, rule, chosen, runners_up, False, sentence, problem)
     as_good = f", and cannot tell {_ranks(runners_up)} from it" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{as_good}.")
 
@@ -180,8 +180,8 @@ def _largest(label: str, rule: str, ranks: np.ndarray, holds: np.ndarray) -> Cri
     chosen, runners_up = held[-1], tuple(reversed(held[:-1]))
     if chosen == ranks[-1]:
         problem = f"it still holds at rank {chosen}, the largest tried"
-        said = f"It does not settle: {problem}."
-        return Criterion(label, rule, chosen, runners_up, False, said, problem)
+        sentence = f"It does not settle: {problem}."
+        return Criterion(label, rule, chosen, runners_up, False, sentence, problem)
     also = f"; it also holds at {_ranks(runners_up)}" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{also}.")
 

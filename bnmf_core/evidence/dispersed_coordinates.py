@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics import dispersed
 from bnmf_core.samplers import sources
@@ -35,7 +35,7 @@ class DispersedCoordinates(EntryCoordinates):
     def density(self, problem: Problem) -> Density:
         """log p + Σ log x′ with all its constants, and the gradient."""
         counts, D, priors = problem.counts, self.D, sources.of(problem)
-        prior, constant = given(priors.dispersion), -counts.log_factorials
+        prior, constant = required(priors.dispersion), -counts.log_factorials
         constant -= 0.5 * problem.rank * float(np.log(2.0 * np.pi))
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

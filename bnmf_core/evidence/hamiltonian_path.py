@@ -66,13 +66,13 @@ class SmoothPosterior:
 
     @cached_property
     def constant(self) -> float:
-        """What the density lacks of the log joint."""
+        """Difference of the log joint and the log density."""
         return self.coordinates.log_constant(self.problem)
 
     def around(
         self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
     ) -> Surroundings:
-        """What chains meet that set out at A (D, R), W (R, N)."""
+        """Explore the surroundings of A (D, R), W (R, N) by chains."""
         place = self.coordinates
         start = place.to_position(*place.lift(*self.problem.model.scale(A[None], W[None])))
         positions = np.repeat(start, CHAINS, axis=0)

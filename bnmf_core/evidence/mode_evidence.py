@@ -34,7 +34,7 @@ from bnmf_core.posterior.places import problem_of
 OUT_OF_REACH, FAR_OUT_OF_REACH = 30.0, 150.0
 # Particles of a population, and how many numbers they draw in a sweep between these limits.
 FEWEST, MOST, NUMBERS = 32, 256, 16_000
-# The particles of a quick look.
+# Number of particles of a first estimate.
 QUICK = 8
 
 
@@ -102,7 +102,7 @@ def mode_evidence(
     DataError
         When the factorizations cannot be of these data.
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
 
     Examples
     --------

@@ -16,8 +16,8 @@ from bnmf_core.samplers.gibbs import sweep
 
 # Chains, and sweeps after each of which σ is set anew, the first of them by long steps.
 CHAINS, SWEEPS, UNSEEN = 8, 300, 100
-# Entries that residuals are looked at, at most, and in a quarter of the fit at least; and how many
-# times as large they have to be.
+# Maximum number of residuals compared, minimum in a quarter of the fit, and the ratio of sizes from
+# which noise counts as uneven.
 ENTRIES, FEWEST_ENTRIES, LARGER = 200_000, 50, 1.5
 
 
@@ -66,7 +66,7 @@ def most_probable_noise(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     data = problem.dataset
     smallest = SMALLEST_RELATIVE_NOISE**2 * data.squared_norm / data.observed

@@ -1,4 +1,4 @@
-"""What a study of ranks takes for the noise, rank by rank, and how that is told."""
+"""The noise that a rank study assumes at each rank, and the sentence that describes it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def noise_levels(
     sigma: float | None,
     work: Work,
 ) -> dict[str, Any]:
-    """``sigma`` of every rank, and where it comes from, ``told`` in a sentence."""
+    """``sigma`` of every rank, and ``told``: the sentence that describes its source."""
     if noise == "free":
         generators = work.rng.spawn(len(problems))
         arguments = []
@@ -27,11 +27,11 @@ def noise_levels(
             best = found[rank].best
             A, W = found[rank].A[best], found[rank].W[best]
             arguments.append((problem, A, W, float(found[rank].f[best]), generator))
-        told = (
+        sentence = (
             "σ is free: at every rank the one at which the evidence of its best fit is largest. "
             "Noise that is not alike in all entries can then pass for components."
         ) + _of_counts(problems[max(problems)].dataset)
-        return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": told}
+        return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": sentence}
     largest = max(problems)
     level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma
     source = (
@@ -39,20 +39,21 @@ def noise_levels(
         if sigma is not None
         else f"from the residual of rank {largest}, while a run takes σ from its own rank"
     )
-    told = f"σ is {level:.4g} at every rank, {source}."
-    return {"sigma": [level] * len(problems), "told": told + _of_counts(problems[largest].dataset)}
+    sentence = f"σ is {level:.4g} at every rank, {source}."
+    sentence += _of_counts(problems[largest].dataset)
+    return {"sigma": [level] * len(problems), "told": sentence}
 
 
 def own_noise(problems: Mapping[int, Problem]) -> str:
-    """Of a model whose noise has no σ: where its size comes from."""
+    """Sentence on the size of the noise of a model without σ."""
     priors = {
         rank: sources.of(one).dispersion for rank, one in problems.items() if sources.serve(one)
     }
     fits = [f"{prior.median:.3g} at rank {rank}" for rank, prior in priors.items() if prior]
     if not fits:
         return "The size of the noise follows from the mean."
-    told = "The variance of a count with the mean y is y + y²/k; k is expected around that of a fit"
-    return f"{told}: {', '.join(fits)}."
+    size = "The variance of a count with the mean y is y + y²/k; k is expected around that of a fit"
+    return f"{size}: {', '.join(fits)}."
 
 
 def _of_counts(dataset: Dataset) -> str:

@@ -18,11 +18,11 @@ Report = Callable[[float], None]
 
 
 class Work:
-    """Parts, one after the other, each with its share of the time.
+    """A sequence of parts, each with its share of the time.
 
-    rng : what the parts draw from. executor : as of :class:`Tasks`. stopped : asked meanwhile.
-    on_progress : told how much of the whole is done; it never falls. begun : the shares of the
-    parts so far, together.
+    rng : generator of the parts. executor : as of :class:`Tasks`. stopped : checked meanwhile.
+    on_progress : called with the fraction of the whole done; it never falls. begun : the sum of
+    the shares of the parts so far.
     """
 
     def __init__(
@@ -34,23 +34,23 @@ class Work:
     ) -> None:
         self.rng, self.executor, self.stopped = rng, executor, stopped
         self.begun = 0.0
-        self._on_progress, self._told = on_progress, 0.0
+        self._on_progress, self._reported = on_progress, 0.0
 
     def part(self, share: float) -> Report:
-        """The progress of a part of the work, which takes this share of the time."""
+        """The progress callback of a part that takes this share of the time."""
         before = self.begun
         self.begun += share
         return lambda done: self.tell(before + share * done)
 
     def part_of(self, share: float) -> "Work":
-        """A part as work of its own, which takes this share of the time; its generator is new."""
+        """A part as separate work with this share of the time and a new generator."""
         return Work(self.rng.spawn(1)[0], self.executor, self.stopped, self.part(share))
 
     def tell(self, done: float) -> None:
-        """Tell how much of the whole is done."""
-        self._told = max(self._told, min(done, 1.0))
+        """Report the fraction of the whole that is done."""
+        self._reported = max(self._reported, min(done, 1.0))
         if self._on_progress is not None:
-            self._on_progress(self._told)
+            self._on_progress(self._reported)
 
     def make(
         self,
@@ -58,15 +58,15 @@ class Work:
         function: Callable[..., Made],
         arguments: Sequence[tuple[object, ...]],
     ) -> list[Made]:
-        """``function(*each)`` for each of the arguments, side by side."""
+        """``function(*each)`` for each of the arguments, in parallel."""
         with Tasks(self.executor, self.stopped, self.part(share), len(arguments)) as tasks:
             return tasks.make(function, arguments)
 
 
 class Cache:
-    """Makes each part once.
+    """A cache of parts on disk.
 
-    folder : where parts are kept; None: nowhere, and each is made.
+    folder : where parts are stored; None: nowhere, each part is computed.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -75,17 +75,17 @@ class Cache:
     def arrays(
         self, name: str, make: Callable[..., Mapping[str, np.ndarray]], *arguments: object
     ) -> Mapping[str, np.ndarray]:
-        """Named arrays, kept from before or made now from the arguments."""
-        return self._kept(f"{name}.npz", files.read_arrays, files.write_arrays, make, arguments)
+        """Named arrays, read from the cache or computed from the arguments."""
+        return self._cached(f"{name}.npz", files.read_arrays, files.write_arrays, make, arguments)
 
     def plain(
         self, name: str, make: Callable[..., dict[str, Any]], *arguments: object
     ) -> dict[str, Any]:
-        """Plain values, kept from before or made now from the arguments."""
-        return self._kept(f"{name}.json", files.read_json, files.write_json, make, arguments)
+        """Plain values, read from the cache or computed from the arguments."""
+        return self._cached(f"{name}.json", files.read_json, files.write_json, make, arguments)
 
     def found(self, name: str) -> Any:
-        """A part that is kept; None where there is none that can be read. Changes nothing."""
+        """A stored part; None if it is missing or cannot be read. Changes nothing."""
         if self.folder is None:
             return None
         for path, read in (
@@ -97,7 +97,7 @@ class Cache:
                     return read(path)
         return None
 
-    def _kept(
+    def _cached(
         self,
         name: str,
         read: Callable[[Path], Any],

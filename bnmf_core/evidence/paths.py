@@ -16,7 +16,7 @@ from bnmf_core.samplers.gibbs_path import ConditionalPosterior
 
 
 class Around(Protocol):
-    """What is known of the neighbourhood of a factorization."""
+    """Surroundings of a factorization."""
 
     @property
     def centre(self) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ class Posterior(Protocol[Known]):
     def around(
         self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = ...
     ) -> Known:
-        """What chains meet that set out at A (D, R), W (R, N)."""
+        """Explore the surroundings of A (D, R), W (R, N) by chains."""
 
     def path(self, around: Known) -> Path:
         """The way from there to the posterior."""

@@ -1,6 +1,6 @@
 """One rank: its log evidence from the modes that restarts find, and what else is known of it.
 
-Components that X does not need are no better told apart by their prior than by X: chains exchange
+Components that X does not need are identified neither by their prior nor by X: chains exchange
 them freely, so that hardly a draw has its components in the order of the start, and nothing is left
 of its own part of the posterior. Then the populations of one start say it together: they reach g of
 the R! relabellings, and two draws of different populations have the same order with probability
@@ -31,13 +31,13 @@ from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep
 
-# Restarts any two of which are this near, in degrees, are one mode.
+# Restarts within this angle (degrees) of each other are one mode.
 THRESHOLD = SAME_MODE
-# Populations that say together how many relabellings they reach.
+# Number of populations that jointly estimate how many relabellings they reach.
 POPULATIONS = 4
 # Part of the evidence below which a mode's error does not count.
 NEGLIGIBLE = 0.01
-# How often restarts are drawn again to see what the modes that they find are worth.
+# Number of bootstrap resamples of the restarts.
 DRAWN_AGAIN = 400
 
 
@@ -57,7 +57,7 @@ class RankEvidence:
 
     @classmethod
     def names(cls) -> list[str]:
-        """Of its numbers, which are columns of a study's table."""
+        """Names of its fields, which are columns of a study's table."""
         return [one.name for one in fields(cls)]
 
 
@@ -65,19 +65,19 @@ UNKNOWN = RankEvidence(np.nan, np.nan, 0, False)
 
 
 def why_no_evidence(problem: Problem) -> str:
-    """Why no evidence of a rank can be told, in a sentence; "" where it can."""
+    """Why the evidence of a rank cannot be computed, in a sentence; "" where it can."""
     model, settings = problem.model, problem.model_settings
     return model.unnormalised(problem.dataset, settings) or why_not(model, settings)
 
 
 def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
-    """What :func:`row_of` will take, beside another rank's: modes, particles, work of a sweep."""
+    """Relative cost of :func:`row_of`: modes × particles × work of a sweep."""
     modes = min(int(restarts.modes(THRESHOLD).max()) + 1, most_modes)
     return modes * particles_for(problem) * work_per_sweep(problem)
 
 
 def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> dict[str, object]:
-    """What the table says of one rank, but for what every rank is measured by alike.
+    """The row of one rank in the table, without the common measures.
 
     ``most_modes`` : of so many the evidence is summed, one start each; 0: it is not computed.
     """
@@ -166,7 +166,7 @@ def of_all_reached(problem: Problem, A: np.ndarray, W: np.ndarray, work: Work) -
 
 
 def same_order(made: Sequence[Annealed], reference_A: np.ndarray) -> np.ndarray:
-    """Of each two populations, the probability that draws have their components in the same order.
+    """Probability that draws of each two populations have their components in the same order.
 
     The order is that of matching with a reference (D, R). No probability is taken to be less than
     one pair of draws in all: where none is alike, that is all that is known.

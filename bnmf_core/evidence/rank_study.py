@@ -57,7 +57,7 @@ LEFT_OUT = "It was left out to save time."
 
 @dataclass(frozen=True, eq=False)
 class RankStudy:
-    """What is known of every rank, and what each criterion makes of it.
+    """Results for every rank, and the choices of the criteria.
 
     Attributes
     ----------
@@ -129,18 +129,18 @@ def rank_study(
         each, the highest log joint first, the evidence is summed.
     evidence : whether it is computed, which takes most of the time.
     executor : where the work is done, as of ``open_executor``; None: in threads here.
-    on_progress : told the part that is done. stopped : asked while it works.
-    keep : a folder for what is done; when the study was stopped, the same call goes on from there
+    on_progress : called with the fraction done. stopped : checked while it works.
+    keep : a folder for finished parts; when the study was stopped, the same call goes on from there
         and ends as it would have.
 
     Raises
     ------
     SettingsError
-        When a rank or a setting makes no sense, or the noise cannot be told.
+        When a rank or a setting is invalid, or the noise cannot be estimated.
     RunError
-        When nothing was seen of a row or a column.
+        When no entry of a row or a column was observed.
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def rank_study(
     problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma, noise) for rank in tried}
     sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
     middle = problems[_middle(tried)]
-    # Each part draws from a generator of its own, whether or not those before it were kept.
+    # Each part has its own generator, whether or not earlier parts come from the cache.
     found, each = {}, 1.0 / len(tried)
     why = why_no_evidence(problems[tried[0]]) or LEFT_OUT * (not evidence)
     whole = 1.0 if evidence else RESTARTS_TAKE + HIDDEN_TAKES
@@ -187,24 +187,24 @@ def rank_study(
         rows.append(cache.plain(f"rank-{rank}", row_of, noisy, found[rank], weighed, part))
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     table = _with_fit(pd.DataFrame(rows), losses, best, middle)
-    said = _criteria(table, losses, levels["told"], why)
+    judged = _criteria(table, losses, levels["told"], why)
     of_noise = {}
-    if others and (best_rank := said["evidence"].chosen) is not None:
+    if others and (best_rank := judged["evidence"].chosen) is not None:
         row = rows[tried.index(best_rank)]
         of_noise[model] = RankEvidence(**{name: row[name] for name in RankEvidence.names()})
         for other in others:
             there = _problem(dataset, other, best_rank, rate, sigma)
             part = work.part_of(NOISE_TAKES / len(others))
-            kept = cache.plain(other.key, from_restarts, there, restarts, most_modes, part)
-            of_noise[other.key] = RankEvidence(**kept)
+            values = cache.plain(other.key, from_restarts, there, restarts, most_modes, part)
+            of_noise[other.key] = RankEvidence(**values)
     work.tell(1.0)
     # Where the evidence takes such noise for components, its own rank shows none of it any more. At
     # too small a rank a component that is missing looks like such noise.
-    by_hidden = said["hidden"].chosen if said["hidden"].settles else None
-    chosen = by_hidden or said["evidence"].chosen or said["hidden"].chosen or tried[-1]
+    by_hidden = judged["hidden"].chosen if judged["hidden"].settles else None
+    chosen = by_hidden or judged["evidence"].chosen or judged["hidden"].chosen or tried[-1]
     uneven = sized and grows(dataset, *best[chosen])
     counts = sized and numbers_of(dataset).kind is Kind.COUNTS
-    return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven, of_noise)
+    return RankStudy(table, judged, levels["told"], _prior(rate), best, counts, uneven, of_noise)
 
 
 def _problem(
@@ -237,7 +237,7 @@ def so_far(
     model: str = USUAL_MODEL,
     evidence: bool = True,
 ) -> RankStudy | None:
-    """What the parts tell that a study with this ``keep`` has made; None before its restarts.
+    """Partial study from the parts stored in ``keep``; None before its restarts.
 
     Criteria choose nothing yet; what is not known is NaN in the table.
     """
@@ -373,12 +373,12 @@ def _with_fit(
 
 
 def _criteria(
-    table: pd.DataFrame, hidden: np.ndarray, told: str, no_evidence: str
+    table: pd.DataFrame, hidden: np.ndarray, noise: str, no_evidence: str
 ) -> dict[str, Criterion]:
     ranks = table["rank"].to_numpy()
     evidence, error = table["log_evidence"].to_numpy(), table["error"].to_numpy()
     return {
-        "evidence": criteria.by_evidence(ranks, evidence, error, told, no_evidence),
+        "evidence": criteria.by_evidence(ranks, evidence, error, noise, no_evidence),
         "hidden": criteria.by_hidden(ranks, hidden, FOLDS**2),
         "stability": criteria.by_stability(ranks, table["stability"].to_numpy(), THRESHOLD),
         "modes": criteria.by_modes(ranks, table["modes"].to_numpy(), THRESHOLD),

@@ -18,13 +18,13 @@ from bnmf_core.explorers import random_restarts
 from bnmf_core.numerics.threads import one_blas_thread
 
 METRIC = "max_angle"
-# Restarts that are solved side by side.
+# Number of restarts that are solved together.
 BLOCK = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Restarts:
-    """What random restarts of one rank found.
+    """Random restarts of one rank.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class Restarts:
 
     @classmethod
     def of(cls, problem: Problem, blocks: Sequence["Solved"]) -> "Restarts":
-        """Those of all blocks that have converged."""
+        """The converged factorizations of all blocks."""
         A, W, converged = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        kept = converged if converged.any() else np.ones_like(converged)
-        f = problem.loss.values(problem, A[kept], W[kept])
-        return cls(A[kept], W[kept], f, int(converged.sum()), converged.size)
+        selected = converged if converged.any() else np.ones_like(converged)
+        f = problem.loss.values(problem, A[selected], W[selected])
+        return cls(A[selected], W[selected], f, int(converged.sum()), converged.size)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as named arrays, to be kept."""
+        """All fields as named arrays, for storage."""
         return {name: np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
     def read(cls, arrays: Mapping[str, np.ndarray]) -> "Restarts":
-        """What :meth:`arrays` named."""
+        """The inverse of :meth:`arrays`."""
         A, W, f = (arrays[name] for name in ("A", "W", "f"))
         return cls(A, W, f, int(arrays["converged"]), int(arrays["made"]))
 
@@ -97,7 +97,7 @@ def solve_block(problem: Problem, shard: Shard, stopped: Stopped = never) -> Sol
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     explorer, settings = random_restarts.ALGORITHM, random_restarts.Settings()
     rng, made = shard.generator(), []
@@ -126,7 +126,7 @@ def shards(restarts: int, seed: int) -> list[Shard]:
 
 
 def highest_of_each(labels: np.ndarray, log_joint: np.ndarray, most: int) -> np.ndarray:
-    """Of each mode the restart with the largest log joint; the best ``most`` of these."""
+    """The restart with the largest log joint of each mode; the best ``most`` of these."""
     order = np.argsort(-log_joint, kind="stable")
     first = np.unique(labels[order], return_index=True)[1]
     return order[np.sort(first)][:most]

@@ -28,12 +28,12 @@ special = lazy("scipy.special")
 SIDE, ENTRIES, REPEATS = 200, 40_000, 5
 # A part of the entries is hidden; components are added until so many in a row predict it no better.
 HIDDEN, PATIENCE, MOST_COMPONENTS = 0.1, 3, 20
-# Multiplicative updates for each number of components, at most, and after how many it is asked
-# whether they gain a nat. The last fit ends when five iterations lower its divergence by less than
-# this part.
+# Maximum number of multiplicative updates for each number of components, and after how many to
+# check whether they gain a nat. The last fit ends when five iterations lower its divergence
+# by less than this part.
 UPDATES, CHECK_EVERY = 200, 20
 STOPPING = Stopping(max_iterations=300, tolerance=1e-4)
-# A mean below this part of that of all entries is next to 0.
+# A mean below this fraction of the overall mean counts as almost 0.
 LEAST = 1e-3
 # Singular vectors of the residuals that a new component may begin with.
 PAIRS = 5
@@ -48,18 +48,18 @@ FREE = 0.5
 BEYOND_POISSON, ERRORS, FEWEST_LEFT = 1.5, 3.0, 100
 # Bins of entries, and entries of each at least.
 BINS, FEWEST = 24, 20
-# A ratio from here on has no digits behind the point.
+# Ratios from here on are shown without decimals.
 MANY = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """Counts beside a fit of them.
+    """Counts and a fit of them.
 
     Attributes
     ----------
-    x, y : (n,) seen entries, and what the fit says of them, above 0. free : numbers that were free
-        to fit them. components : how many the fit has.
+    x, y : (n,) observed entries, and their fitted values, above 0. free : number of free
+        parameters of the fit. components : number of components of the fit.
     """
 
     x: np.ndarray
@@ -69,12 +69,12 @@ class Variation:
 
     @property
     def left(self) -> int:
-        """Seen entries less free numbers, 1 at least."""
+        """Observed entries minus free parameters, at least 1."""
         return max(1, self.x.size - self.free)
 
     @cached_property
     def ratio(self) -> float:
-        """Σ (x − y)²/y over what is left: 1 of Poisson counts."""
+        """Σ (x − y)²/y per degree of freedom: 1 for Poisson counts."""
         return float(((self.x - self.y) ** 2 / self.y).sum() / self.left)
 
     @property
@@ -96,7 +96,7 @@ class Variation:
         return bool(np.log(inside).sum() > poisson + STRONG)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The ratio in a sentence."""
         if self.left < FEWEST_LEFT:
             return "There are too few counts to see whether they vary more than Poisson allows."

@@ -28,17 +28,17 @@ csgraph = lazy("scipy.sparse.csgraph")
 
 # Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
 NEGLIGIBLE = 1.0
-# Part of a mode's draws that keep the order of components where these are told apart.
+# Part of a mode's draws with the same order of components where these are distinguishable.
 MOSTLY = 0.5
 # Two starts are one mode where at least this share of each one's population ends in the other.
 EXCHANGED = 0.1
-# The distance in which the solver's optima are told apart.
+# The distance between optima.
 METRIC = "max_angle"
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What is known of one factorization from which populations set out.
+    """A factorization that populations start from.
 
     drifts : (K,) from the centre of its chains to every start, in the distance's unit.
     evidences : log evidence of its own part, one for each population; none where chains left it.
@@ -66,7 +66,7 @@ class Start:
 
     @property
     def log_evidence(self) -> float:
-        """Of its own part: the logarithm of the mean of the evidences."""
+        """Log evidence of its own part: the logarithm of the mean of the evidences."""
         if not self.evidences:
             return -np.inf
         return float(special.logsumexp(self.evidences) - np.log(len(self.evidences)))
@@ -119,7 +119,7 @@ class Start:
         )
 
     def row(self, k: int) -> dict[str, object]:
-        """What the table says of it, the k-th start."""
+        """Its row in the table, as the k-th start."""
         # Of chains that left, all that is known is where they are.
         at_once = np.eye(self.drifts.size)[self.drifts.argmin()]
         nearest = at_once if self.nearest is None else self.nearest
@@ -213,7 +213,7 @@ class Weighing:
             self.starts[k] = self.starts[k].again(self._weigh(k, [population]).evidences[0])
 
     def _look_around(self, wanted: Iterable[int]) -> list[Around]:
-        """What chains meet that set out at each of these starts."""
+        """Explore the surroundings of each of these starts by chains."""
         starts = list(wanted)
         generators = self._rng.spawn(len(starts))
         return self._tasks.make(
@@ -242,7 +242,7 @@ class Weighing:
         return cross(A.T[None], W[None], self.A, self.W, self._distance)[0]
 
     def _weigh(self, k: int, made: Sequence[Annealed]) -> Start:
-        """What the populations found that set out at start k."""
+        """Summarize the populations that started at start k."""
         shares, stays, parts = [], [], []
         for population in made:
             nearest, ends, near = self._belongs(population.A, population.W)
@@ -263,7 +263,7 @@ class Weighing:
         )
 
     def _belongs(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each of m factorizations the staying start that it counts to, (m,), where it ends.
+        """The staying start that each of m factorizations counts to, (m,), by where it ends.
 
         The start nearest to where it ends, (m,), whether chains stay there or not, and whether it
         ends within 15° of that, (m,).
@@ -336,14 +336,14 @@ def own_part(weights: np.ndarray, near: np.ndarray, orders: np.ndarray) -> float
     weights : (m,), summing to 1. near : (m,) bool, draws of this mode in any order.
     orders : (m, R) the matching of each with the start; 0, 1, … where it keeps the order.
     """
-    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)
+    ordered = near & (orders == np.arange(orders.shape[1])).all(axis=1)
     share = float(weights[near].sum())
-    if weights[kept].sum() >= MOSTLY * share:
-        return float(weights[kept].sum())
+    if weights[ordered].sum() >= MOSTLY * share:
+        return float(weights[ordered].sum())
     w, o = weights[near], orders[near]
     pairs = np.outer(w, w) * ~np.eye(w.size, dtype=bool)
     alike = (o[:, None] == o).all(axis=2)
-    # Where no two are alike, one pair in all is the most that can be said.
+    # Where no two are alike, one pair in all is the upper bound.
     least = 1.0 / max(w.size, 1) ** 2
     return share * float(max((pairs * alike).sum() / max(pairs.sum(), least), least))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.core.model import Support, given
+from bnmf_core.core.model import Support, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.explorers.interior import Interior
 
@@ -53,7 +53,7 @@ class Ambient(Interior):
         return self.settled(q + by * units)
 
     def parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the kernel sees: (m, R·D) and (m, R·N)."""
+        """Inputs of the kernel: (m, R·D) and (m, R·N)."""
         A, W = self.split(q)
         return A.reshape(q.shape[0], -1), W.reshape(q.shape[0], -1)
 
@@ -65,14 +65,14 @@ class Ambient(Interior):
     def score(self, problem: Problem, q: np.ndarray) -> np.ndarray:
         """Gradient (m, R, D + N) of the log joint, every entry free."""
         A, W = self.split(q)
-        slopes = given(problem.model.log_joint_and_score)
+        slopes = required(problem.model.log_joint_and_score)
         _, by_A, by_W = slopes(problem, A.transpose(0, 2, 1), W)
         return np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
 
     def score_along(self, problem: Problem, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Derivative of :meth:`score` along v."""
         (A, W), (moved_A, moved_W) = self.split(q), self.split(v)
-        by_A, by_W = given(problem.model.score_along)(
+        by_A, by_W = required(problem.model.score_along)(
             problem, A.transpose(0, 2, 1), W, moved_A.transpose(0, 2, 1), moved_W
         )
         return np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
@@ -86,7 +86,7 @@ def nearest_distributions(rows: np.ndarray) -> np.ndarray:
     descending = -np.sort(-rows, axis=-1)
     excess = np.cumsum(descending, axis=-1) - 1.0
     counts = np.arange(1, rows.shape[-1] + 1)
-    kept = (descending - excess / counts > 0).sum(axis=-1, keepdims=True)
-    shift = np.take_along_axis(excess, kept - 1, axis=-1) / kept
+    support = (descending - excess / counts > 0).sum(axis=-1, keepdims=True)
+    shift = np.take_along_axis(excess, support - 1, axis=-1) / support
     nearest: np.ndarray = np.maximum(rows - shift, 0.0)
     return nearest

@@ -54,7 +54,7 @@ ALGORITHM = stein_descent.explorer(
     downhill,
     follow_lengths=False,
     passes=3.0,
-    beside=(Capability.SCORE_ALONG,),
+    extra_needs=(Capability.SCORE_ALONG,),
     key="dsgd",
     label="DSGD",
     Settings=Settings,

@@ -29,7 +29,7 @@ FLAT = (
     "are equally likely."
 )
 AUTOMATIC, LIKELIHOOD, POSTERIOR = "automatic", "maximum likelihood", "maximum a posteriori"
-# More are seldom needed, however many are allowed.
+# Iterations beyond this are seldom needed.
 MANY_ITERATIONS = 900
 # Measured shares of a block's time: when the approach is over, and where a factorization is, on
 # average, that has yet to settle after it; and iterations that half of an approach takes.
@@ -65,7 +65,7 @@ def block_setting(default: int, words: str = "How many are solved together") -> 
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """What every explorer that solves from a start can be told."""
+    """Settings of every explorer that solves from a start."""
 
     objective: str = setting(
         LIKELIHOOD,

@@ -2,7 +2,7 @@
 
 A position q is (m, R, D + N): for each of m particles and R components, the coordinates of a column
 of A followed by those of a row of W: logarithms, and logits where entries lie between 0 and 1.
-Where the model wants the columns of A on the simplex, the part of A is kept with Σ exp(q) = 1, and
+Where the model wants the columns of A on the simplex, the part of A has Σ exp(q) = 1, and
 what counts of it are its isometric log-ratios; distances and inner products in them are those of
 the centred logarithms. These are the coordinates of the discrepancy's form "interior", see
 :mod:`bnmf_core.core.interior`. ``samplers/coordinates.py`` keeps W of the simplex models ≥ 0
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, logit, logsumexp
 
 from bnmf_core.core import interior
-from bnmf_core.core.model import Support, given
+from bnmf_core.core.model import Support, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.starting import LIFT, lifted
 
@@ -75,7 +75,7 @@ class Interior:
         return self.settled(q + by)
 
     def parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the kernel sees: (m, R·D) and (m, R·N), the part of A centred on the simplex."""
+        """Inputs of the kernel: (m, R·D) and (m, R·N), the part of A centred on the simplex."""
         A, W = self.split(q)
         if self.simplex:
             A = A - A.mean(axis=2, keepdims=True)
@@ -102,7 +102,7 @@ class Interior:
         """Gradient (m, R, D + N) of the log density in q, Jacobian included."""
         F = self._entries(q)
         A, W = self.split(F)
-        slopes = given(problem.model.log_joint_and_score)
+        slopes = required(problem.model.log_joint_and_score)
         _, by_A, by_W = slopes(problem, A.transpose(0, 2, 1), W)
         result = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
         for part, support in self._supports:
@@ -126,8 +126,8 @@ class Interior:
         A, W = self.split(F)
         moved_A, moved_W = self.split(moved)
         A, moved_A = A.transpose(0, 2, 1), moved_A.transpose(0, 2, 1)
-        by_A, by_W = given(problem.model.score)(problem, A, W)
-        along_A, along_W = given(problem.model.score_along)(problem, A, W, moved_A, moved_W)
+        by_A, by_W = required(problem.model.score)(problem, A, W)
+        along_A, along_W = required(problem.model.score_along)(problem, A, W, moved_A, moved_W)
         slope = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
         along = np.concatenate((along_A.transpose(0, 2, 1), along_W), axis=2)
         result = moved * slope

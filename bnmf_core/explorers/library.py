@@ -1,8 +1,8 @@
-"""Libraries of transforms: learned once, kept on disk, reused; or given by the user.
+"""Libraries of transforms: learned once and cached on disk, or given by the user.
 
-They lie in the folder ``transforms`` of the user's work. A learned library is named by its recipe
-and by the code that learns, so one that was made by other code, or is torn, is made again. A given
-one is named by its content, which is what a run records: same spec, same bits.
+The folder ``transforms`` of the user's data holds them. The name of a learned library is a hash of
+its recipe and of the learning code, so one that other code made, or that is torn, is learned again.
+The name of a given one is a hash of its content, which a run records: same spec, same bits.
 """
 
 import hashlib
@@ -90,7 +90,7 @@ def keep(library: TransformLibrary) -> str:
 
 @lru_cache(maxsize=16)
 def given(key: str) -> TransformLibrary:
-    """The library that :func:`keep` kept.
+    """The library that :func:`keep` stored.
 
     Raises
     ------

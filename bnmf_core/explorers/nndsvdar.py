@@ -21,7 +21,7 @@ from bnmf_core.numerics.linalg import signed_svd
 
 @dataclass(frozen=True)
 class FillSettings:
-    """What fills the zeros."""
+    """Settings of the values that replace zeros."""
 
     fill: str = setting(
         "published",

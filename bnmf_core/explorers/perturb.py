@@ -19,13 +19,13 @@ import numpy as np
 
 from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard, unshared
 from bnmf_core.core.errors import RunError
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.solvers import solution
 
-# Entries of noisy matrices that are held at once: 8 MB.
+# Entries of noisy matrices in memory at once: 8 MB.
 NOISY_ENTRIES = 2**20
 # A draw of a normal entry takes about as long as this many multiply-adds.
 NORMAL_WORK = 30.0
@@ -35,7 +35,7 @@ TINY = 1e-150
 
 @dataclass(frozen=True)
 class PerturbSettings:
-    """What both explorers can be told."""
+    """Settings of both explorers."""
 
     max_iterations: int = setting(
         100,
@@ -148,7 +148,7 @@ def step(
 ) -> tuple[State, Batch]:
     """Update some particles of the block; hand over all of it once the last one has settled."""
     data = problem.dataset
-    X, sigma = data.dense(), given(problem.model.noise_level)(problem.model_settings)
+    X, sigma = data.dense(), required(problem.model.noise_level)(problem.model_settings)
     per_update, entries = work_per_update(problem), data.D * data.N
     budget = solution.STEP_WORK
     state = unshared(state)

@@ -13,13 +13,13 @@ import numpy as np
 from bnmf_core.core.errors import NotFoundError, RunError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
-# A part of a sparse target that holds nothing but zeros is drawn again this often.
+# Maximum number of redraws of a part of a sparse target that is all zeros.
 MOST_DRAWS = 50
 
 
 @dataclass(frozen=True)
 class Source:
-    """What X_S looks like.
+    """Size, rank and noise of X_S.
 
     Attributes
     ----------

@@ -117,7 +117,7 @@ def check(problem: Problem, settings: TransferSettings) -> None:
 
 
 def transforms_for(problem: Problem, settings: TransferSettings, count: int) -> TransformLibrary:
-    """At least ``count`` pairs; the first ones are the same however many are asked for."""
+    """At least ``count`` pairs; the first ones do not depend on ``count``."""
     if settings.library is not None:
         found = library.given(settings.library)
         _check_given(found, problem.dataset)
@@ -132,10 +132,10 @@ def transforms_for(problem: Problem, settings: TransferSettings, count: int) -> 
     sets = SETS_IN_PAPER * -(-count // (SETS_IN_PAPER * recipe.restarts))
     if not PROCESSES[recipe.process].needs_target:
         return library.learned(recipe, sets)
-    kept = _of_problem.setdefault(problem, {})
-    if (recipe, sets) not in kept:
-        kept[recipe, sets] = learn(recipe, sets, problem.completed)
-    return kept[recipe, sets]
+    cached = _of_problem.setdefault(problem, {})
+    if (recipe, sets) not in cached:
+        cached[recipe, sets] = learn(recipe, sets, problem.completed)
+    return cached[recipe, sets]
 
 
 def starts(

@@ -35,7 +35,7 @@ Direction = Callable[[Problem, Interior, np.ndarray, np.ndarray, float], np.ndar
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """What every such explorer can be told."""
+    """Settings of every such explorer."""
 
     iterations: int = setting(
         300,
@@ -125,7 +125,7 @@ class DescentSettings:
 
 @dataclass(frozen=True)
 class StartSettings(DescentSettings):
-    """Of those that begin at random starts or at draws from the prior."""
+    """Settings of explorers that start at random or at draws from the prior."""
 
     start: str = setting(
         "restart",
@@ -170,14 +170,14 @@ def explorer(
     Settings: type[SettingsT],
     follow_lengths: bool,
     passes: float,
-    beside: tuple[Capability, ...] = (),
+    extra_needs: tuple[Capability, ...] = (),
     **described: Any,
 ) -> Algorithm[SettingsT, State]:
     """The algorithm that moves particles from ``starts`` along ``direction``.
 
     ``follow_lengths``: whether open length scales are taken anew at each iteration, or from the
     starts. ``passes``: how many times the work of one Stein variational gradient an iteration
-    takes. ``beside``: what is asked of a model beside slopes and a density that is nowhere zero, as
+    takes. ``extra_needs``: of a model, besides slopes and a density nowhere zero, as
     elsewhere no slope leads back. ``described`` holds key, label, color, summary and reference.
     """
     label = described["label"]
@@ -230,7 +230,7 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *beside, supports=SUPPORTS),
+        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *extra_needs, supports=SUPPORTS),
         check=check,
         works=None,
         **described,
@@ -262,7 +262,7 @@ def moved(state: State, chart: Interior, towards: np.ndarray, settings: DescentS
 def random_starts(
     problem: Problem, settings: StartSettings, shard: Shard
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What ``settings.start`` says, from each particle's own generator: (m, D, R), (m, R, N)."""
+    """Starts by ``settings.start``, from each particle's generator: (m, D, R), (m, R, N)."""
     generators = [shard.particle_generator(i) for i in range(shard.size)]
     if settings.start == "prior":
         pairs = [problem.model.prior(problem, rng) for rng in generators]

@@ -36,7 +36,7 @@ LARGEST_FILE = 2**26
 
 @dataclass(frozen=True)
 class Recipe:
-    """What decides a library of transforms, beside the number of sets and a target.
+    """Parameters of a library of transforms, besides the number of sets and a target.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Recipe:
 
     @property
     def source(self) -> Source:
-        """What its source matrices look like."""
+        """Size, rank and noise of its source matrices."""
         return Source(self.size, self.source_rank or self.rank, self.noise)
 
 

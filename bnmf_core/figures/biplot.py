@@ -21,13 +21,13 @@ from bnmf_core.figures.thinning import thinned
 
 # Pixels: of the picture, of one that is a line, and of what is drawn, across and up.
 HEIGHT, FLAT, ACROSS, UP = 640, 260, 640, 480
-# Samples far from the rest of their group that have their names.
+# Number of labelled samples far from the rest of their group.
 OUTLYING = 5
 # Cells of a density, across and up, and the counts at its scale.
 CELLS, TICKS = (64, 48), (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 # Translucent, so that names can be read on them, on a light and a dark page.
 SHADES = [[0.0, "rgba(64, 128, 208, 0.12)"], [1.0, "rgba(64, 128, 208, 0.7)"]]
-# Of more classes none are drawn: every class has a colour and a marker of its own.
+# Maximum number of classes: each has its own colour and marker.
 MOST_CLASSES = len(MODE_COLORS)
 SYMBOLS = tuple(DASHES)
 
@@ -128,12 +128,12 @@ def sample_biplot(
     named = named[np.isfinite(found.samples[named, 0])]
     # Corners come first, then features, then samples: what comes first has the better place.
     places = np.vstack([found.corners, found.features[shown], found.samples[named]])
-    told = [f"<b>{safe(name, 24)}</b>" for name in names]
-    told += [f"<i>{safe(features[d], 14)}</i>" for d in shown]
-    told += [safe(observations[n], 14) for n in named]
+    labels = [f"<b>{safe(name, 24)}</b>" for name in names]
+    labels += [f"<i>{safe(features[d], 14)}</i>" for d in shown]
+    labels += [safe(observations[n], 14) for n in named]
     scale = float(max(np.ptp(places[:, 0]) / ACROSS, np.ptp(places[:, 1]) / UP, 1e-9))
     radii = np.repeat([4.0, 5.0], [R, len(places) - R])
-    notes = placed_labels(places / scale, radii, dict(enumerate(told)), scale)
+    notes = placed_labels(places / scale, radii, dict(enumerate(labels)), scale)
     for note in notes[R:]:
         note["font"] = {"size": 11}
     figure.update_xaxes(visible=False)
@@ -168,7 +168,7 @@ def _density(figure: Sketch, x: np.ndarray, y: np.ndarray) -> None:
     )
 
 
-def biplot_said(found: Biplot) -> str:
+def describe_biplot(found: Biplot) -> str:
     """How much of the shares the plane shows, and what it means to be near; sentences."""
     if len(found.corners) <= 3:
         exact = "line" if len(found.corners) == 2 else "triangle"

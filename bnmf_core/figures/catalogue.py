@@ -55,12 +55,12 @@ def catalogue_map(
         for k, mode in enumerate(modes)
     ]
     shown = [safe(entries[c], 18) for c in columns]
-    told = [f"component {name} in {safe(mode, 20)}" for name in names for mode in modes]
+    places = [f"component {name} in {safe(mode, 20)}" for name in names for mode in modes]
     figure = Sketch().add_heatmap(
         z=rows,
         x=list(range(len(columns))),
         y=list(range(len(rows))),
-        customdata=np.array([[[each, name] for name in shown] for each in told]),
+        customdata=np.array([[[each, name] for name in shown] for each in places]),
         zmin=0,
         zmax=1,
         colorscale=SCALE,

@@ -12,7 +12,7 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, MUTED, RunStyle, component_color, layout, safe
 from bnmf_core.figures.thinning import FEWEST_ON_LINE, MOST_ON_LINES, envelope
 
-# Chains of one run share its colour; the later ones are paler, and told apart by dashes.
+# Chains of one run share its colour; the later ones are paler and differ by dashes.
 FAINTEST = 0.45
 CHAIN_DASHES = ("solid", "dot", "dash", "dashdot")
 
@@ -91,7 +91,7 @@ def _line(
 
 # Pixels; bins of a rank plot, and places along the draws.
 HEIGHT, BINS, PLACES = 300, 20, 15
-# Chains of which each has its own line.
+# Maximum number of chains with a line of their own.
 MOST_CHAINS = 16
 
 
@@ -138,7 +138,7 @@ def size_over_draws(values: np.ndarray, label: str, wanted: float) -> go.Figure:
 
     Parameters
     ----------
-    values : (C, K) draws of a quantity. label : what it is. wanted : the size that is asked for.
+    values : (C, K) draws of a quantity. label : what it is. wanted : the required size.
     """
     C, K = values.shape
     lengths = np.unique(np.linspace(min(SHORTEST, K), K, PLACES).astype(int))

@@ -40,15 +40,15 @@ BESIDE, ABOVE, NAMED_ABOVE, FOOT = 0.06, 0.06, 0.18, 0.78
 BELOW, KEY = 6, 26
 # Names in a cell, and letters of one where components are few.
 NAMED, LONGEST = 5, 22
-# How full a circle is: the verdict on a component.
+# Fill of a circle: the verdict on a component.
 MARKS = {"determined": "●", "provisional": "◐", "ambiguous": "○"}
-# Components beside whose mark the word has room.
+# Maximum number of components with a word next to the mark.
 SPELT = 9
 
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What is known of the components of the first row.
+    """Posterior states of the components of the first row.
 
     states : R words, "determined", "provisional" or "ambiguous". turned : (R,) degrees within which
     95 % of the draws turn each; NaN where no draws tell.
@@ -141,7 +141,7 @@ def component_grid(
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
     """Small text at a place of the grid; left of it where x is below 0."""
-    beside = {"xref": "paper", "x": 0, "xshift": -8} if x < 0 else {"x": x}
+    position = {"xref": "paper", "x": 0, "xshift": -8} if x < 0 else {"x": x}
     return {
         "text": text,
         "y": y,
@@ -150,7 +150,7 @@ def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
         "showarrow": False,
         "font": {"size": 11},
         "align": anchor,
-        **beside,
+        **position,
     }
 
 
@@ -205,23 +205,23 @@ def _words(
     lines: dict[tuple[int, int], list[str]] = {}
     columns = (found[key] for key in ("factorization", "component", "word", "changed"))
     for k, r, word, changed in zip(*columns, strict=True):
-        told = safe(word, longest)
-        told = f"<b>{told}</b>" if changed and angles[k, r] <= NO_COUNTERPART else told
-        lines.setdefault((int(k), int(r)), []).append(told)
-    return [_note("<br>".join(told), r + 0.5, k + 0.4, "center") for (k, r), told in lines.items()]
+        text = safe(word, longest)
+        text = f"<b>{text}</b>" if changed and angles[k, r] <= NO_COUNTERPART else text
+        lines.setdefault((int(k), int(r)), []).append(text)
+    return [_note("<br>".join(some), r + 0.5, k + 0.4, "center") for (k, r), some in lines.items()]
 
 
 def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) -> None:
-    """What a cell says where the pointer rests on it."""
+    """Hover text of the cells."""
     K, _, R = A.shape
-    told = [
+    texts = [
         f"component {r + 1}, {angles[k, r]:.1f}° from the first row's"
         + ("<br>" + one if one else "")
         for k in range(K)
         for r, one in enumerate(details(dataset, A[k]))
     ]
     x, y = np.tile(np.arange(R) + 0.5, K), np.repeat(np.arange(K) + 0.42, R)
-    figure.add_told(x, y, told, 44, customdata=np.tile(np.arange(R), K))
+    figure.add_hover_areas(x, y, texts, 44, customdata=np.tile(np.arange(R), K))
 
 
 def _scale(

@@ -28,9 +28,9 @@ from bnmf_core.lazy import lazy
 
 Image = lazy("PIL.Image")
 
-# Features told on hover; the longest bar of blocks.
-TOLD, BLOCKS = 8, 16
-# Pixels that the longer side of a picture has at least.
+# Number of features in hover texts; the longest bar of blocks.
+IN_HOVER, BLOCKS = 8, 16
+# Minimum pixels of the longer side of a picture.
 PICTURE = 64
 
 
@@ -80,14 +80,14 @@ def pictures(
 
 
 def _strongest(A: np.ndarray) -> list[np.ndarray]:
-    return [found[found >= 0] for found in top_indices(A, TOLD, RELEVANCE)]
+    return [found[found >= 0] for found in top_indices(A, IN_HOVER, RELEVANCE)]
 
 
 def _bar(dataset: Dataset, strong: np.ndarray, parts: np.ndarray) -> list[str]:
     largest = max(float(parts.max(initial=0.0)), 1e-300)
     return [
         f"{'█' * max(1, round(BLOCKS * part / largest))} {safe(dataset.features[d], 24)} {part:.1%}"
-        + (f" · {safe(told, 48)}" if (told := dataset.described(d)) else "")
+        + (f" · {safe(more, 48)}" if (more := dataset.described(d)) else "")
         for d, part in zip(strong, parts, strict=True)
     ]
 
@@ -122,7 +122,7 @@ def key_terms(counts: np.ndarray, terms: Sequence[str], noun: str = "words") -> 
     return layout(figure, title, height=180 + 44 * len(terms), margin={"l": 140})
 
 
-# Features whose profile is drawn as a line; of more, the strongest are named.
+# Maximum number of features in a line profile; of more, the strongest are named.
 MOST_ON_LINE = 1000
 # How much of the ground a component's own colour hides; the colours of substitutions hide it all.
 COVER = 0.75

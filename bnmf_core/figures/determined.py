@@ -23,11 +23,11 @@ from bnmf_core.figures.style import (
 
 # Pixels of a component's row, and of the picture of regions.
 ROW, REGIONS = 34, 520
-# Features that are named along an axis.
+# Number of features that are named along an axis.
 MOST_TICKS = 12
-# Features whose bars are drawn.
+# Number of features whose bars are drawn.
 MOST_BARS = 16
-# Where the regions of several components have grown together.
+# Colour where the regions of several components overlap.
 TOGETHER = "#C4CBD2"
 
 
@@ -128,7 +128,7 @@ def shape_bands(
     called: Sequence[str] = (),
     axis: Axis | None = None,
 ) -> go.Figure:
-    """What each component can look like: bands along an axis, bars of the strongest features else.
+    """Range of each component: bands along an axis, bars of the strongest features else.
 
     lower, value, upper : (D, R), columns of ``value`` sum to 1. called : R names.
     """

@@ -11,11 +11,11 @@ from bnmf_core.figures.style import HIGHLIGHT, LINE, MUTED, RunStyle, layout, ma
 from bnmf_core.figures.thinning import thinned
 
 WIDTH = 0.7
-# Where the posterior's range stands, left of the middle of its class.
+# Offset of the posterior's range from the middle of its class.
 BESIDE = 0.42
 # The axis reaches down to here at least: small differences near 1 are to look small.
 LEAST = 0.95
-# Of more tasks than this the winners are not followed across the others.
+# Maximum number of tasks across which winners are followed.
 MOST_FOLLOWED = 8
 
 

@@ -10,7 +10,7 @@ from bnmf_core.core.names import numbered
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, component_titles, layout, safe
 
-# Sets that are shown, and of each component; the largest −log10 FDR that is told apart.
+# Maximum number of sets, and of sets per component; the −log10 FDR at which the scale ends.
 MOST_SETS, EACH, DEEPEST = 24, 4, 10.0
 DEPTHS = range(0, int(DEEPEST) + 1, 2)
 COLORBAR = {
@@ -54,12 +54,12 @@ def enrichment_dots(
     k, r, y = (axis.ravel() for axis in np.indices((K, R, len(rows))))
     s = np.array(rows)[y]
     hits, fdr = found.hits[k, r, s], found.fdr[k, r, s]
-    kept = hits > 0
-    k, r, y, s, hits, fdr = (one[kept] for one in (k, r, y, s, hits, fdr))
+    present = hits > 0
+    k, r, y, s, hits, fdr = (one[present] for one in (k, r, y, s, hits, fdr))
     share = hits / np.maximum(np.minimum(found.sizes[s], found.drawn[k, r]), 1)
     depth = np.minimum(-np.log10(np.maximum(fdr, 1e-300)), DEEPEST)
     names = numbered(called, R)
-    told = [
+    hover = [
         f"<b>{safe(sets[one], 60)}</b><br>component {safe(names[c], 24)} in {safe(modes[m], 24)}"
         f"<br>{n} of its {found.sizes[one]} genes among {found.drawn[m, c]}, FDR {q:.2g}"
         for one, c, m, n, q in zip(s, r, k, hits, fdr, strict=True)
@@ -81,7 +81,7 @@ def enrichment_dots(
                 "line": {"width": 1, "color": MUTED},
                 **({"colorbar": COLORBAR, "showscale": True} if below else {}),
             },
-            hovertext=[one for one, here in zip(told, some, strict=True) if here],
+            hovertext=[one for one, here in zip(hover, some, strict=True) if here],
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
         )

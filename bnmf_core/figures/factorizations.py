@@ -36,7 +36,7 @@ def factorization_map(
     ----------
     points : (m, 2) positions in the distance's unit. members : the table of an analysis.
     mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
-    styles : by run id. focus : (m,) bool, what is looked at now.
+    styles : by run id. focus : (m,) bool, the selected members.
     distance_label, unit : what the positions approximate. measure : what the errors are.
     """
     figure = Sketch()
@@ -100,7 +100,7 @@ def factorization_map(
 
 
 def left_out(stress: float) -> str:
-    """How far distances on a map are from the real ones; ``stress`` : 0 where all are kept.
+    """How far distances on a map deviate from the true ones; ``stress`` : 0 where none does.
 
     >>> left_out(0.221)
     ' Distances on the map deviate from the true ones by 22 %.'
@@ -111,8 +111,8 @@ def left_out(stress: float) -> str:
     """
     if stress < 0.005:
         return ""
-    said = f"distances on the map deviate from the true ones by {100 * stress:.0f} %."
-    return f" Two dimensions are too few: {said}" if stress >= TOO_FEW else f" {said.capitalize()}"
+    text = f"distances on the map deviate from the true ones by {100 * stress:.0f} %."
+    return f" Two dimensions are too few: {text}" if stress >= TOO_FEW else f" {text.capitalize()}"
 
 
 def simplex_view(

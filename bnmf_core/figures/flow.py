@@ -13,9 +13,9 @@ from bnmf_core.figures.style import component_color, ink, layout, picture_at, sa
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
 HALF_BOX, GAP = 0.17, 0.02
 HEIGHT, TOP, BOTTOM = 450, 30, 10
-# Pixels that a box needs for words.
+# Minimum pixels of a box with words.
 LEAST_FOR_WORDS = 13
-# Letters that all columns have room for, side by side.
+# Total number of letters of all columns.
 LETTERS = 104
 # How dark a band is between components that are alike, and where they hardly are counterparts.
 DARK, PALE = 0.6, 0.12
@@ -36,7 +36,7 @@ def flow_figure(
     Parameters
     ----------
     columns : what each factorization is called. titles, details : of every row of ``flow.nodes``,
-        what stands in its box, and what is told of it on hover in lines of HTML.
+        the text of its box, and its hover text in lines of HTML.
     pictures : of every row, an image as a data URI that stands in its box; none for words.
     """
     nodes = _placed(flow.nodes)
@@ -156,12 +156,12 @@ def _words(node: pd.Series, title: str) -> dict[str, object]:
 
 
 def _add_links(figure: go.Figure, bands: pd.DataFrame, columns: Sequence[str]) -> None:
-    """A point that is not seen in the middle of every band, which tells of it."""
+    """Invisible points in the middle of every band, with hover text."""
     middle = bands[["begin_l", "end_l", "begin_r", "end_r"]].mean(axis=1)
-    told = {"kept": "partners", "split": "split off", "merged": "merged into"}
+    relation = {"kept": "partners", "split": "split off", "merged": "merged into"}
     words = [
         f"component {left} of {safe(columns[column])} → component {right} of "
-        f"{safe(columns[column + 1])}<br>{told[kind]}, {angle:.1f}° apart"
+        f"{safe(columns[column + 1])}<br>{relation[kind]}, {angle:.1f}° apart"
         for column, left, right, kind, angle in zip(
             bands["column"],
             bands["left"],

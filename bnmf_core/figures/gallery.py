@@ -1,4 +1,4 @@
-"""What the bases look like: images where features are pixels, bars or heat strips elsewhere."""
+"""Galleries of bases: images where features are pixels, else bars or heat strips."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ ROW_NAME, NAME_OF_BARS = 145, 125
 LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
 # Differences below this part of the largest entry are rounding.
 ROUNDING = 1e-4
-# Rows of a table of strong features.
+# Number of rows of a table of strong features.
 MOST_ROWS = 36
 # Axes of the bases over which images share a scale.
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
@@ -77,8 +77,8 @@ def basis_images(
     if difference:
         shown = minus_first(shown)
         largest = float(np.abs(shown).max()) or 1.0
-    # Greys that are told to two digits are sent with seven; numbers of components in a byte each,
-    # where those in the gaps are never told.
+    # Greys shown to two digits are sent with seven; numbers of components take a byte each, where
+    # those in the gaps are never shown.
     pixels = (K * (height + GAP) - GAP, R * (width + GAP) - GAP)
     montage = np.full(pixels, np.nan, dtype=np.float32)
     hover = np.zeros((*montage.shape, 2), dtype=np.uint8 if max(K, R) < 256 else np.uint16)
@@ -160,14 +160,14 @@ def basis_bars(
         shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
     above = [in_lines(row, ROW_WIDTH / K) for row in rows]
-    beside = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
+    row_titles = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
     figure = make_subplots(
         rows=R,
         cols=K,
         shared_xaxes=True,
         shared_yaxes="rows",
         column_titles=above,
-        row_titles=beside,
+        row_titles=row_titles,
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )
@@ -305,7 +305,7 @@ def basis_heatmap(
 
 
 def _none(difference: np.ndarray) -> str:
-    """What a title says where bases (K, D, R) of more than one factorization do not differ."""
+    """Suffix of the title where bases (K, D, R) of several factorizations do not differ."""
     return ": no difference" if len(difference) > 1 and not difference.any() else ""
 
 

@@ -13,7 +13,7 @@ from bnmf_core.figures.style import DASHES, MUTED, layout, safe
 
 # A mode with less than this at every power is not drawn.
 SMALLEST, MOST = 0.01, 6
-# Masses this near are said once.
+# Masses this near get one label.
 NEAR = 0.1
 
 
@@ -53,15 +53,15 @@ def mass_by_power(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = (
             marker={"size": 9},
             hovertemplate=f"{name}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )
-    said: dict[tuple[int, ...], float] = {}
+    labelled: dict[tuple[int, ...], float] = {}
     for number, power in enumerate(powers):
         for mass, modes in sorted(set(together[power].values()), reverse=True):
             called = (
                 f"modes {listed(m + 1 for m in modes)}" if len(modes) < 4 else f"{len(modes)} modes"
             )
             # Beside a point that says the same there is no room to say it again.
-            repeated = abs(said.get(modes, np.inf) - mass) < NEAR
-            said[modes] = mass
+            repeated = abs(labelled.get(modes, np.inf) - mass) < NEAR
+            labelled[modes] = mass
             figure.add_scatter(
                 x=[f"{power:g}"],
                 y=[mass],

@@ -1,4 +1,4 @@
-"""What a misfit costs under several likelihoods (paper 3, figure 2)."""
+"""Cost of a misfit under several likelihoods (paper 3, figure 2)."""
 
 from collections.abc import Mapping
 

@@ -45,7 +45,7 @@ WIDE, LABELLED = 20.0, 8
 LETTER, ROW = 7.0, 15.0
 # Pixels between two labels side by side, so that they are not read as one.
 APART = 16.0
-# Where a label may stand, in half widths from the middle of its circle.
+# Candidate positions of a label, in half widths from the middle of its circle.
 AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (-0.8, 0.8), (0.8, -0.8), (-0.8, -0.8))
 
 
@@ -79,7 +79,7 @@ def mode_map(
     mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
     optima : (m,) bool, converged restarts. masses : K words for the posterior mass, "" for unknown;
         written beside the modes that are ``heavy`` (K,) bool.
-    names : K names of modes. unit : of the distance. focus : (m,) bool, what is looked at.
+    names : K names of modes. unit : of the distance. focus : (m,) bool, the selected members.
     measure : what the errors of members are. dots_are : what is no converged restart.
     one_family : whether the modes are pieces of one family.
     """
@@ -110,7 +110,7 @@ def mode_map(
     size = np.maximum(LARGEST * np.sqrt(count / max(count.sum(), 1)), SMALLEST)
     error = members["error"].groupby(mode_labels).min().reindex(range(K)).to_numpy()
     in_focus = np.array([focus[mode_labels == k].any() for k in range(K)])
-    told = [
+    hover = [
         f"<b>{safe(names[k])}</b><br>{count[k]} of {count.sum()} restarts"
         f"<br>{measure} {error[k]:.4f}" + (f"<br>posterior mass {masses[k]}" * bool(masses[k]))
         for k in range(K)
@@ -121,7 +121,7 @@ def mode_map(
         mode="markers+text",
         text=[f"<b>{k + 1}</b>" if size[k] >= WIDE else "" for k in order],
         textfont={"color": "#FFFFFF", "size": 14},
-        hovertext=[told[k] for k in order],
+        hovertext=[hover[k] for k in order],
         hovertemplate="%{hovertext}<extra></extra>",
         customdata=[[np.flatnonzero(mode_labels == k).tolist(), int(k) + 1] for k in order],
         marker={
@@ -184,9 +184,9 @@ def placed_labels(
         taken.append(boxes[best])
         note = {"x": x * scale, "y": y * scale, "text": text, "showarrow": False}
         # Beside a circle text begins, or ends, where the circle does, however long it is.
-        beside = AROUND[best][0]
-        anchor = "center" if not beside else "left" if beside > 0 else "right"
-        shift = {"xshift": float(beside * (r + 4)), "yshift": float(away[best][1])}
+        side = AROUND[best][0]
+        anchor = "center" if not side else "left" if side > 0 else "right"
+        shift = {"xshift": float(side * (r + 4)), "yshift": float(away[best][1])}
         notes.append(note | shift | {"xanchor": anchor, "font": {"size": 13}})
     return notes
 
@@ -208,8 +208,8 @@ def _scale_bar(figure: Sketch, points: np.ndarray, scale: float, unit: str) -> d
     ends = {"x0": x, "x1": x + length, "y0": 0.02, "y1": 0.02, "xref": "x", "yref": "paper"}
     figure.add_shape(type="line", line={"color": MIDDLE, "width": 2}, **ends)
     note = {"x": x, "y": 0.02, "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
-    said = {"text": f"{length:g}{unit if unit == '°' else f' {unit}'}", "showarrow": False}
-    return note | said | {"font": {"size": 12}}
+    caption = {"text": f"{length:g}{unit if unit == '°' else f' {unit}'}", "showarrow": False}
+    return note | caption | {"font": {"size": 12}}
 
 
 def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit: str) -> go.Figure:
@@ -271,9 +271,9 @@ def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure
 BAND = "rgba(76, 110, 143, 0.2)"
 
 
-def discovery_curve(told: Unseen) -> go.Figure:
+def discovery_curve(unseen: Unseen) -> go.Figure:
     """The expected number of modes among the first n restarts, with its interval."""
-    curve = told.curve
+    curve = unseen.curve
     figure = Sketch()
     figure.add_band(curve["restarts"], curve["lower"], curve["upper"], BAND)
     for extrapolated, dash in ((False, "solid"), (True, "dot")):
@@ -286,7 +286,7 @@ def discovery_curve(told: Unseen) -> go.Figure:
             showlegend=False,
             hovertemplate="%{x} restarts: %{y:.1f} modes<extra></extra>",
         )
-    figure.add_vline(x=told.restarts, line={"color": HIGHLIGHT, "width": 2, "dash": "dash"})
+    figure.add_vline(x=unseen.restarts, line={"color": HIGHLIGHT, "width": 2, "dash": "dash"})
     figure.update_xaxes(title="restarts", rangemode="tozero")
     figure.update_yaxes(title="modes found", rangemode="tozero")
     return layout(figure, "Modes found over restarts", height=300)
@@ -335,6 +335,6 @@ def three_answers(
         )
     figure.update_yaxes(range=[0, 1.15], tickvals=[0, 0.5, 1], tickformat=".0%")
     figure.update_yaxes(col=2, tickformat=".2g")
-    kept = figure.layout.annotations
+    annotations = figure.layout.annotations
     layout(figure, "", height=255, margin={"l": 40, "t": 52, "b": 30})
-    return figure.update_layout(annotations=kept, showlegend=False)
+    return figure.update_layout(annotations=annotations, showlegend=False)

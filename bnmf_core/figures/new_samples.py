@@ -32,7 +32,7 @@ def fit_of_new(found: NewSamples, mode: int, observations: Sequence[str]) -> go.
         ),
     )
     for name, y, x, marker, of in rows:
-        told = [] if of is None else [safe(observations[n]) for n in np.flatnonzero(of).tolist()]
+        names = [] if of is None else [safe(observations[n]) for n in np.flatnonzero(of).tolist()]
         # Golden steps spread points evenly, and the same ones always alike.
         spread = SCATTER * (np.arange(x.size) * 0.618034 % 1.0 - 0.5)
         figure.add_scatter(
@@ -41,8 +41,8 @@ def fit_of_new(found: NewSamples, mode: int, observations: Sequence[str]) -> go.
             mode="markers",
             name=name,
             marker=marker,
-            **({"text": told} if told else {}),
-            hovertemplate=("%{text}: " if told else "") + "%{x:.3g}<extra></extra>",
+            **({"text": names} if names else {}),
+            hovertemplate=("%{text}: " if names else "") + "%{x:.3g}<extra></extra>",
             showlegend=False,
         )
     limit = {"x0": float(found.limits[mode]), "x1": float(found.limits[mode]), "y0": 0, "y1": 1}

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, component_color, layout, logarithmic_axis
 
-# Means along which the lines of the models are drawn.
+# Number of means along the lines of the models.
 POINTS = 60
 
 

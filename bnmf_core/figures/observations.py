@@ -123,7 +123,7 @@ def sample_images(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
             for i, n in enumerate(chosen)
         ],
     )
-    figure.add_told(x, y + 0.4, [_long(dataset, n) for n in chosen], 50)
+    figure.add_hover_areas(x, y + 0.4, [_long(dataset, n) for n in chosen], 50)
     figure.update_xaxes(visible=False, range=[0, columns], fixedrange=True)
     figure.update_yaxes(visible=False, range=[rows, 0], fixedrange=True)
     title = "Observations as images" if len(chosen) > 1 else "Observation as an image"
@@ -217,9 +217,9 @@ def _profiles(
                 }
             }
         )
-        told = f"{i + 1} · {_long(dataset, n)}" if first > 1 else _long(dataset, n)
+        title = f"{i + 1} · {_long(dataset, n)}" if first > 1 else _long(dataset, n)
         place = {"xref": "paper", "yref": "paper", "x": across[0], "y": top}
-        notes.append(_note(told, xanchor="left", yanchor="bottom", **place))
+        notes.append(_note(title, xanchor="left", yanchor="bottom", **place))
     last = f"y{first + len(chosen) - 1}" if first + len(chosen) > 2 else "y"
     below = _ticks(dataset) | {"anchor": last, "domain": list(across)}
     figure.update_layout({"annotations": notes, f"xaxis{axis[1:]}": below})
@@ -252,7 +252,7 @@ def strongest_words(dataset: Dataset, chosen: np.ndarray) -> list[tuple[str, str
     for n, column in zip(chosen, np.nan_to_num(values_of(dataset, chosen)).T, strict=True):
         strong = np.argsort(-column, kind="stable")[:STRONGEST]
         words = [f"{dataset.features[d]} {column[d]:.3g}" for d in strong if column[d] > 0]
-        name, *labels = _told(dataset, int(n))
+        name, *labels = _fields(dataset, int(n))
         found.append((name, " · ".join(labels), " · ".join(words) or "no word"))
     return found
 
@@ -264,7 +264,7 @@ def as_in_a_file(dataset: Dataset, chosen: np.ndarray) -> pd.DataFrame:
     if only_yes_and_no(stored(dataset.X)):
         words = {0.0: "no", 1.0: "yes"}
         values = np.array([[words.get(value, "") for value in row] for row in values], dtype=object)
-    heads = list(dataset.features) if in_rows else [" · ".join(_told(dataset, n)) for n in chosen]
+    heads = dataset.features if in_rows else [" · ".join(_fields(dataset, n)) for n in chosen]
     table = pd.DataFrame(values.T if in_rows else values).infer_objects()
     named = _named(dataset, chosen)
     if not in_rows:
@@ -283,20 +283,20 @@ def _named(dataset: Dataset, chosen: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(clean_names(heads, "label"), columns, strict=True)))
 
 
-def _told(dataset: Dataset, n: int) -> list[str]:
+def _fields(dataset: Dataset, n: int) -> list[str]:
     """The name of an observation and its first labels."""
-    told = [str(values[n]) for values in list(dataset.labels.values())[:LABELS]]
-    return [one for one in (dataset.observations[n], *told) if one]
+    labels = [str(values[n]) for values in list(dataset.labels.values())[:LABELS]]
+    return [one for one in (dataset.observations[n], *labels) if one]
 
 
 def _long(dataset: Dataset, n: int) -> str:
-    return " · ".join(safe(one, 24) for one in _told(dataset, n))
+    return " · ".join(safe(one, 24) for one in _fields(dataset, n))
 
 
 def _short(dataset: Dataset, n: int) -> str:
     """The first label of an observation, or its name."""
-    told = next((str(values[n]) for values in dataset.labels.values()), "")
-    return safe(told or dataset.observations[n], 14)
+    label = next((str(values[n]) for values in dataset.labels.values()), "")
+    return safe(label or dataset.observations[n], 14)
 
 
 def _grid(dataset: Dataset) -> tuple[int, int]:
@@ -338,7 +338,7 @@ def entries(dataset: Dataset, chosen: np.ndarray) -> pd.DataFrame:
     return table
 
 
-def said(dataset: Dataset, chosen: np.ndarray) -> str:
+def describe_selection(dataset: Dataset, chosen: np.ndarray) -> str:
     """Which observations are shown, in words."""
     what = "Pixels" if kind_of(dataset) == MAP else "Observations"
     if len(chosen) == dataset.N:

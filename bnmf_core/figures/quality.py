@@ -225,14 +225,14 @@ def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figur
     )
 
 
-def pairs_by_similarity(matrix: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
+def pairs_by_similarity(matrix: np.ndarray, mask: np.ndarray) -> pd.DataFrame:
     """How many pairs are how alike, or how far apart: columns from, to, pairs.
 
     Parameters
     ----------
-    matrix : (m, m) similarities or distances. kept : (m,) bool, the ones that count.
+    matrix : (m, m) similarities or distances. mask : (m,) bool, the ones that count.
     """
-    inside = np.asarray(matrix)[np.ix_(kept, kept)]
+    inside = np.asarray(matrix)[np.ix_(mask, mask)]
     values = inside[np.triu_indices(inside.shape[0], 1)]
     largest = max(1.0, float(values.max(initial=0.0)))
     pairs, edges = np.histogram(values, BINS, (0.0, largest))

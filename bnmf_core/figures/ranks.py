@@ -1,4 +1,4 @@
-"""What speaks for a number of components: four criteria side by side."""
+"""Four criteria for the number of components, side by side."""
 
 from collections.abc import Mapping
 

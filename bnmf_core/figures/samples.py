@@ -25,13 +25,13 @@ MOST_COLUMNS = 400
 # Of more observations than this names do not fit; of more classes none are drawn.
 MOST_NAMED = 40
 MOST_CLASSES = 20
-# Of more classes only every second one has its name beside it.
+# Maximum number of classes that are all labelled; of more, every second one is.
 MOST_BESIDE = 12
 EDGE = "#FFFFFF"
 # Weights above this quantile of their component are as dark as it.
 BRIGHTEST = 0.995
 NAMES = 150
-# How much is seen of the shares of components that are not chosen.
+# Opacity of the shares of unselected components.
 PALE = 0.25
 # Pixels: of the strips, and of the pictures below them.
 HEIGHT, BELOW = 560, 360
@@ -64,7 +64,7 @@ def sample_strips(
     that is framed. The customdata of a bar is the index of the observation in its middle.
     amounts : (R, N), what each component makes of an observation, stacked in place of its shares.
 
-    Groups are parted, and their sizes told, where the order keeps each together.
+    Groups are separated and labelled with their sizes where the order keeps each together.
     """
     rank, count = W.shape
     edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
@@ -93,7 +93,7 @@ def sample_strips(
     )
     stacked = shares if amounts is None else amounts
     mean, width = _averaged(stacked[:, order], edges), np.diff(edges)
-    told = "%{y:.0%}" if amounts is None else "%{y:,.4~g}"
+    value_format = "%{y:.0%}" if amounts is None else "%{y:,.4~g}"
     # Stacked from below: the component of most observations first.
     held = np.bincount(groups[groups >= 0], minlength=rank)
     for r in np.argsort(-held, kind="stable").tolist():
@@ -107,7 +107,7 @@ def sample_strips(
             showlegend=False,
             xaxis="x",
             yaxis="y2",
-            hovertemplate=f"component {r + 1}: {told}<extra></extra>",
+            hovertemplate=f"component {r + 1}: {value_format}<extra></extra>",
         )
     if chosen is not None:
         frame = {"color": component_color(chosen), "width": 2}
@@ -289,13 +289,13 @@ def group_flow(
         translucent(MUTED, 0.35) if a == b else translucent(component_color(int(a)), 0.7)
         for a, b in zip(i, j, strict=True)
     ]
-    told = [safe(name, 18) if name else str(r + 1) for r, name in enumerate(called or [""] * rank)]
+    text = [safe(name, 18) if name else str(r + 1) for r, name in enumerate(called or [""] * rank)]
     figure = Sketch()
     figure.add(
         "sankey",
         arrangement="fixed",
         node={
-            "label": told * 2,
+            "label": text * 2,
             "color": [component_color(r) for r in range(rank)] * 2,
             "x": [0.001] * rank + [0.999] * rank,
             "y": [*_middles(changes.sum(axis=1)), *_middles(changes.sum(axis=0))],

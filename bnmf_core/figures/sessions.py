@@ -43,17 +43,17 @@ PALE = 0.4
 BEHIND, DRAWN, NAMED, LETTER, LINE_HEIGHT = 500, 16, 5, 6.0, 16.5
 # A share that has room for its number, in pixels; profiles below each other.
 WIDE, MOST_DOWN = 16, 5
-# Pixels of a component's number beside its profile.
+# Pixels of a component's number next to its profile.
 NUMBER = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What all columns share.
+    """Data shared by all columns.
 
     dataset : factorized. curves : of all runs, columns run, epsilon, covering.
     points : (m, 2) the map. runs, labels : (m,) run and mode of each factorization.
-    focus : (m,) bool, what is looked at. threshold : between modes, in the ``unit``.
+    focus : (m,) bool, the selected members. threshold : between modes, in the ``unit``.
     """
 
     dataset: Dataset
@@ -82,8 +82,8 @@ def session_columns(columns: Sequence[Session], names: Sequence[str], shared: Sh
     images: list[dict[str, object]] = []
     for number, (column, name) in enumerate(zip(columns, names, strict=True)):
         place = _Place(figure, notes, number, len(columns))
-        told = f"<b>{in_lines(name, place.pixels, 2)}</b><br>{column.made}<br>{_state(column)}"
-        place.note(told, place.left, 1.0, anchor="bottom")
+        heading = f"<b>{in_lines(name, place.pixels, 2)}</b><br>{column.made}<br>{_state(column)}"
+        place.note(heading, place.left, 1.0, anchor="bottom")
         _covering(place, column, shared)
         _map(place, column, shared)
         _shares(place, column)
@@ -148,19 +148,19 @@ def _note(text: str, x: float, y: float, anchor: str = "top") -> dict[str, objec
 
 
 def _labels(R: int, shared: Shared) -> list[dict[str, object]]:
-    """What each row is, at its left."""
+    """Titles of the rows, at their left."""
     shown = _shown(R, shared.dataset)
     parts = "of the best fit" + (f",<br>{shown} of {R}" if shown < R else "")
     classes = substitutions(shared.dataset.features)
     if classes is not None and has_profiles(shared.dataset):
         parts += f";<br>bars from<br>the left:<br>{classes.key(2)}"
-    told = {
+    titles = {
         "curves": "<b>Covering</b><br>balls needed,<br>by radius",
         "map": "<b>Map</b><br>the same for<br>all; pale:<br>other runs",
         "modes": "<b>Modes</b><br>share of its<br>factorizations",
         "parts": f"<b>Components</b><br>{parts}",
     }
-    return [_note(text, 0.0, _edges(row)[1]) for row, text in told.items()]
+    return [_note(text, 0.0, _edges(row)[1]) for row, text in titles.items()]
 
 
 def _covering(place: _Place, column: Session, shared: Shared) -> None:
@@ -209,15 +209,15 @@ def _covering(place: _Place, column: Session, shared: Shared) -> None:
         hovertemplate=f"%{{y}} balls of %{{x:.3g}}{mark}<extra></extra>",
         **common,
     )
-    said = f"<b>{column.covering}</b>"
+    label = f"<b>{column.covering}</b>"
     if column.pooled:
         low, high = min(column.each_chain), max(column.each_chain)
-        said += f" ({low}{f' to {high}' if high > low else ''} each)"
+        label += f" ({low}{f' to {high}' if high > low else ''} each)"
     place.figure.add_scatter(
         x=[shared.threshold],
         y=[column.covering],
         mode="markers+text",
-        text=[said],
+        text=[label],
         textposition="top right",
         textfont={"size": 14},
         marker={"size": 8, "color": LINE},
@@ -356,9 +356,9 @@ def _profiles(
     heights = shares(A[None])[0]
     heights = heights / max(heights.max(), 1e-300)
     classes = substitutions(dataset.features)
-    beside = 0.0 if classes is None else NUMBER * across / place.pixels
-    profiles = [Profile(heights[:, r], r, (x + beside, y + 0.92)) for r, (x, y) in enumerate(at)]
-    draw_profiles(place.figure, profiles, (0.92 - beside, 0.86), classes, **axes)
+    margin = 0.0 if classes is None else NUMBER * across / place.pixels
+    profiles = [Profile(heights[:, r], r, (x + margin, y + 0.92)) for r, (x, y) in enumerate(at)]
+    draw_profiles(place.figure, profiles, (0.92 - margin, 0.86), classes, **axes)
     if classes is None:
         return
     bottom, top = _edges("parts")
@@ -382,13 +382,12 @@ def _words(A: np.ndarray, count: int, dataset: Dataset, pixels: float) -> list[s
     """A line for each of the first components: its strongest features, as many as have room."""
     lines = []
     for r, words in enumerate(top_words(A, dataset.features, NAMED, RELEVANCE)[:count]):
-        told: list[str] = []
+        shown: list[str] = []
         room = pixels / LETTER - 3
         for word in map(str, words):
-            shown = safe(word, 18)
-            if not word or (told and len(word) + 3 > room):
+            if not word or (shown and len(word) + 3 > room):
                 break
-            told.append(shown)
+            shown.append(safe(word, 18))
             room -= min(len(word), 18) + 3
-        lines.append(component_name(r, " · ".join(told)))
+        lines.append(component_name(r, " · ".join(shown)))
     return lines

@@ -22,35 +22,35 @@ LISTED = ("annotations", "images", "shapes")
 
 
 class Sketch(go.Figure):
-    """A figure that keeps what it is given as it is, until it is asked for more than to be drawn.
+    """A figure that stores its parts unchecked, until something besides drawing is requested.
 
-    Traces, shapes, axes and layout are kept; :meth:`to_dict`, by which a browser or a file gets
-    them, writes them down. Whoever asks for anything else has a figure as Plotly makes them, with
-    all its checks. Arrays are not copied and must not change any more.
+    It stores traces, shapes, axes and layout; :meth:`to_dict` returns them for a browser or a file.
+    Any other method first turns it into an ordinary Plotly figure, with all checks. Arrays are not
+    copied and must not change any more.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        if given or named:  # as when it is copied
-            super().__init__(*given, **named)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        if args or named:  # as when it is copied
+            super().__init__(*args, **named)
             return
         self._sketched: Plain | None = {"data": [], "layout": {}}
 
     def __getattr__(self, name: str) -> Any:
-        """What a sketch lacks, a figure has."""
+        """Attributes that the sketch lacks come from the figure."""
         if name.startswith("__") or self.__dict__.get("_sketched") is None:
             raise AttributeError(name)
         self._check()
         return getattr(self, name)
 
     def _check(self) -> None:
-        """Become a figure like others."""
+        """Become an ordinary figure."""
         sketched = self.__dict__.get("_sketched")
         if sketched is not None:
             self._sketched = None
             super().__init__(sketched["data"], sketched["layout"])
 
-    def _kept(self, props: Plain) -> Plain | None:
-        """The sketch, if these can be put into it; names such as ``line_color`` are Plotly's."""
+    def _sketch(self, props: Plain) -> Plain | None:
+        """The sketch if it can hold ``props``; names such as ``line_color`` need Plotly."""
         sketched: Plain | None = self.__dict__.get("_sketched")
         plain = all("_" not in key or key.startswith("error_") for key in props)
         if sketched is not None and plain and not {"row", "col"} & props.keys():
@@ -58,19 +58,19 @@ class Sketch(go.Figure):
         self._check()
         return None
 
-    def add_trace(self, trace: Any, *given: Any, **named: Any) -> "Sketch":
-        """A trace as a dictionary is kept as it is."""
-        sketched = self._kept(named | trace) if isinstance(trace, dict) and not given else None
+    def add_trace(self, trace: Any, *args: Any, **named: Any) -> "Sketch":
+        """Add a trace; a dictionary is stored as it is."""
+        sketched = self._sketch(named | trace) if isinstance(trace, dict) and not args else None
         if sketched is None:
             self._check()
-            return super().add_trace(trace, *given, **named)
+            return super().add_trace(trace, *args, **named)
         sketched["data"].append(_plain(trace))
         return self
 
     def add(self, kind: str, **props: Any) -> "Sketch":
-        """A trace of this kind, as Plotly calls it: "scatter", "bar", …"""
+        """Add a trace of a Plotly type: "scatter", "bar", …"""
         places = {key: props.pop(key) for key in ("row", "col") if key in props}
-        if self._kept(props | places) is None:
+        if self._sketch(props | places) is None:
             return super().add_trace(getattr(go, kind.capitalize())(**props), **places)
         return self.add_trace({"type": kind} | props)
 
@@ -99,51 +99,51 @@ class Sketch(go.Figure):
             showlegend=False,
         )
 
-    def add_told(self, x: Any, y: Any, told: Any, size: Any, **props: Any) -> "Sketch":
-        """Squares of this size that are not seen, each of which says what is ``told`` of it."""
+    def add_hover_areas(self, x: Any, y: Any, text: Any, size: Any, **props: Any) -> "Sketch":
+        """Add invisible squares of this size with hover ``text``."""
         return self.add_scatter(
             x=x,
             y=y,
             mode="markers",
             marker={"size": size, "symbol": "square", "opacity": 0},
-            hovertext=told,
+            hovertext=text,
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
             **props,
         )
 
-    def add_shape(self, *given: Any, **props: Any) -> "Sketch":
+    def add_shape(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        sketched = None if given else self._kept(props)
+        sketched = None if args else self._sketch(props)
         if sketched is None:
             self._check()
-            return super().add_shape(*given, **props)
+            return super().add_shape(*args, **props)
         sketched["layout"].setdefault("shapes", []).append(_plain(props))
         return self
 
     def add_vline(self, x: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        if "annotation" in props or self._kept(props) is None:
+        if "annotation" in props or self._sketch(props) is None:
             self._check()
             return super().add_vline(x, **props)
         across = {"x0": x, "x1": x, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
         return self.add_shape(type="line", **across, **props)
 
-    def update_xaxes(self, *given: Any, **props: Any) -> "Sketch":
+    def update_xaxes(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        if not self._of_axes("xaxis", given, props):
-            super().update_xaxes(*given, **props)
+        if not self._of_axes("xaxis", args, props):
+            super().update_xaxes(*args, **props)
         return self
 
-    def update_yaxes(self, *given: Any, **props: Any) -> "Sketch":
+    def update_yaxes(self, *args: Any, **props: Any) -> "Sketch":
         """See Plotly."""
-        if not self._of_axes("yaxis", given, props):
-            super().update_yaxes(*given, **props)
+        if not self._of_axes("yaxis", args, props):
+            super().update_yaxes(*args, **props)
         return self
 
-    def _of_axes(self, kind: str, given: tuple[Any, ...], props: Plain) -> bool:
-        """Whether these could be put into all axes of a kind as they are."""
-        sketched = None if given or "selector" in props else self._kept(props)
+    def _of_axes(self, kind: str, args: tuple[Any, ...], props: Plain) -> bool:
+        """Whether the sketch took ``props`` for all axes of a kind."""
+        sketched = None if args or "selector" in props else self._sketch(props)
         if sketched is None:
             self._check()
             return False
@@ -157,7 +157,7 @@ class Sketch(go.Figure):
     ) -> "Sketch":
         """See Plotly."""
         every = (changes or {}) | props
-        sketched = self._kept(every)
+        sketched = self._sketch(every)
         if sketched is None:
             super().update_layout(every, overwrite)
             return self
@@ -168,7 +168,7 @@ class Sketch(go.Figure):
         return self
 
     def to_dict(self) -> Plain:
-        """All of it, as it is drawn."""
+        """The figure as it is drawn."""
         sketched = self.__dict__.get("_sketched")
         if sketched is None:
             return dict(super().to_dict())
@@ -189,7 +189,7 @@ def title_of(figure: go.Figure) -> str:
 
 @lru_cache(maxsize=8)
 def _template(name: str, _of: int) -> Plain:
-    """How figures look where nothing is said."""
+    """The default template."""
     return _written(plotly.io.templates[name].to_plotly_json())
 
 

@@ -61,7 +61,7 @@ def spectra(
 def weight_courses(
     axis: Axis, amounts: np.ndarray, called: Sequence[str] = (), chosen: int | None = None
 ) -> go.Figure:
-    """What each component makes of observations along their axis, such as times: a line for each.
+    """Contribution of each component along the axis of observations, such as times, as lines.
 
     Parameters
     ----------

@@ -27,9 +27,9 @@ SCATTERED = np.array([0, 3, -2, 1, -3, 2, -1]) / 12
 # of modes without mass and with all of it.
 ROW, APART, AROUND, NAME = 15, 14, 150, 140
 SMALLEST, LARGEST = 6.0, 16.0
-# Modes that the legend names one by one.
+# Maximum number of modes in the legend.
 NAMED = 3
-# The axis reaches to this at least, degrees.
+# Minimum end of the axis, degrees.
 SHORTEST = 1.0
 
 
@@ -171,13 +171,13 @@ def _mode(
     figure: Sketch,
     angles: np.ndarray,
     heights: np.ndarray,
-    told: tuple[float, bool, int],
+    summary: tuple[float, bool, int],
     names: Sequence[str],
     mode_name: str,
     legend: str,
 ) -> None:
-    """The dots of a mode; ``told`` : its mass, whether it counts, its number."""
-    mass, weighty, number = told
+    """The dots of a mode; ``summary`` : its mass, whether it is heavy, its number."""
+    mass, weighty, number = summary
     size = SMALLEST + (LARGEST - SMALLEST) * float(np.sqrt(np.nan_to_num(mass)))
     weight = "posterior mass not known" if np.isnan(mass) else f"posterior mass {mass:.1%}"
     figure.add_scatter(

@@ -1,4 +1,4 @@
-"""What every figure shares: colours, markers, safe text, a plain layout."""
+"""Shared style of figures: colours, markers, safe text, a plain layout."""
 
 import math
 import textwrap
@@ -40,7 +40,7 @@ COMPONENT_COLORS = (
     "#DE7251",
     "#679DBE",
 )
-# A marker, and with it the dashes of a line: so that runs can be told apart without colour.
+# Markers, each with the dashes of its lines: runs stay distinguishable without colour.
 DASHES = {
     "circle": "solid",
     "diamond": "dash",
@@ -115,21 +115,21 @@ def translucent(color: str, opacity: float) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
-def component_name(identity: int, told: str = "") -> str:
-    """Its number, or what is ``told`` instead, beside a dot of its colour."""
+def component_name(identity: int, label: str = "") -> str:
+    """A dot of the component's colour, then ``label`` or the number."""
     dot = f'<span style="color:{component_color(identity)}">●</span>'
-    return f"{dot} {told or identity + 1}"
+    return f"{dot} {label or identity + 1}"
 
 
 def component_titles(
     count: int, called: Sequence[str], pixels: float, most: int = MOST_LINES
 ) -> list[str]:
-    """The numbers of so many components, with what they were called, in lines as :func:`in_lines`.
+    """Names of ``count`` components, or their numbers, in lines as :func:`in_lines`.
 
-    ``called`` : "" where nobody has said; nothing at all where nobody has said anything.
+    ``called`` : names, "" for components without one; empty if none has a name.
     """
-    told = numbered(called, count)
-    return [component_name(r, in_lines(told[r], pixels - 2 * LETTER, most)) for r in range(count)]
+    names = numbered(called, count)
+    return [component_name(r, in_lines(names[r], pixels - 2 * LETTER, most)) for r in range(count)]
 
 
 def in_lines(text: str, pixels: float, most: int = MOST_LINES) -> str:
@@ -185,7 +185,7 @@ def markers(
 
 
 def _once(values: np.ndarray) -> object:
-    """What all points share is said, and sent, once."""
+    """One value where all points share it, else the array."""
     return values[0].item() if values.size and (values == values[0]).all() else values
 
 

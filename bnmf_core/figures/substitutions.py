@@ -75,12 +75,12 @@ class Substitutions:
 
     def key(self, in_line: int = len(SUBSTITUTIONS)) -> str:
         """The classes from left to right beside their colours, so many in a line."""
-        told = [
+        entries = [
             f'<span style="color:{block.color}">■</span> {safe(block.name)}'
             for block in self.blocks
         ]
-        starts = range(0, len(told), in_line)
-        return "<br>".join(" ".join(told[start : start + in_line]) for start in starts)
+        starts = range(0, len(entries), in_line)
+        return "<br>".join(" ".join(entries[start : start + in_line]) for start in starts)
 
 
 def substitutions(features: Sequence[str]) -> Substitutions | None:

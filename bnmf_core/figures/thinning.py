@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-# Points of one chart that a browser draws as shapes in less than half a second.
+# Maximum number of points that a browser draws as shapes in half a second.
 MOST_POINTS = 4_000
 # Points of all lines of one chart, and the fewest of a single one.
 MOST_ON_LINES, FEWEST_ON_LINE = 8_000, 200
@@ -38,7 +38,7 @@ class Thinned:
 
     @property
     def note(self) -> str:
-        """What a title says of it, "" where every point is drawn."""
+        """Suffix of the title; "" where every point is drawn."""
         drawn, every = int(self.drawn.sum()), self.stands.size
         return f" ({drawn:,} of {every:,} points, others covered)" if drawn < every else ""
 
@@ -52,7 +52,7 @@ class Thinned:
     def customdata(
         self, points: np.ndarray, names: np.ndarray, *further: np.ndarray
     ) -> np.ndarray | list[object]:
-        """Of each of these drawn points its name, and what is known of it ``further``.
+        """Name of each of these drawn points, and its ``further`` values.
 
         ``names`` : (n,) whole numbers, of all points. ``further`` : values of these drawn points.
         Where any point is covered each gets a list, and a name becomes a list of names where it
@@ -64,10 +64,10 @@ class Thinned:
             int(names[rows[0]]) if rows.size == 1 else names[rows].tolist()
             for rows in self.covered(points)
         ]
-        return [list(told) for told in zip(listed, *(f.tolist() for f in further), strict=True)]
+        return [list(values) for values in zip(listed, *(f.tolist() for f in further), strict=True)]
 
 
-def named_by(told: Any) -> list[int]:
+def named_by(customdata: Any) -> list[int]:
     """The names that begin the customdata of one point; a browser may number what it lists.
 
     >>> named_by(7), named_by([7, 0.2]), named_by([[7, 8], 0.2]), named_by({"0": 7, "1": 2})
@@ -75,7 +75,7 @@ def named_by(told: Any) -> list[int]:
     >>> named_by([{"0": 7, "1": 8}, 2])
     [7, 8]
     """
-    first = _listed(told)[0]
+    first = _listed(customdata)[0]
     return [int(name) for name in _listed(first)]
 
 

@@ -20,7 +20,7 @@ from bnmf_core.figures.style import (
 
 # Pixels of a bar and of a row of the heat map.
 BAR, ROW = 20, 30
-# Classes whose cells have room for numbers.
+# Maximum number of classes whose cells show numbers.
 MOST_NUMBERED = 24
 # Part of the height that the name of a line takes, and pixels beside the plot for names.
 NAME, BESIDE = 0.062, 190

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import component_color, layout, safe
 
-# Observations that are drawn as points; of more, boxes only.
+# Maximum number of observations drawn as points; of more, boxes only.
 MOST_POINTS = 1_000
 
 

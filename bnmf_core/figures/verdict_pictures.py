@@ -11,7 +11,7 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, MIDDLE, MUTED, component_color, safe
 
 HEIGHT = 120
-# Pixels of the largest circle.
+# Diameter of the largest circle, pixels.
 LARGEST, SMALLEST = 34.0, 6.0
 # Classes with names beside their line, where each has room for one.
 MOST_NAMED = 7

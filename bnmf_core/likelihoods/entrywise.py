@@ -122,7 +122,7 @@ class Entrywise(Loss):
         return found, slopes, second.reshape(M, N, R, R), expected.reshape(M, N, R, R)
 
     def work(self, problem: Problem) -> float:
-        """Those of three products, and what the entries of φ take."""
+        """Multiply-adds of three products and of the entries of φ."""
         return (3.0 * problem.rank + ENTRY_WORK) * problem.dataset.D * problem.dataset.N
 
     def size(self, dataset: Dataset) -> float:
@@ -138,11 +138,11 @@ class Entrywise(Loss):
         return float(self.value(x + floor, mean).sum()) + others * zero
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What a change of f by 1 means in nats."""
+        """Nats per unit of f."""
         return np.full_like(f, 1.0 / self.per_nat, dtype=np.float64)
 
     def floor(self, dataset: Dataset) -> float:
-        """By how much x and y are raised."""
+        """Amount by which x and y are raised."""
         return FLOOR * (dataset.mean or 1.0) if self.raised else 0.0
 
     def _blocks(

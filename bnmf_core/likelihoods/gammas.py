@@ -45,7 +45,7 @@ class Gammas:
 
 
 def of_entries(settings: Any, D: int) -> tuple[GammaPrior, GammaPrior]:
-    """Of every entry of A (D, R) and of every entry of W."""
+    """Priors of every entry of A (D, R) and of every entry of W."""
     of_W = GammaPrior(settings.shape_W, settings.rate)
     return GammaPrior(settings.shape_A, settings.shape_A * D), of_W
 

@@ -20,7 +20,7 @@ from bnmf_core.numerics.matrix import stored
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the noise of an entry is."""
+    """Size of the noise of an entry."""
 
     fraction: float = setting(0.1, "Error fraction b", "Relative error of an entry.", minimum=0)
     floor: float | None = setting(

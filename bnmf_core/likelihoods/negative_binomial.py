@@ -99,7 +99,7 @@ def loss(settings: Settings) -> Entrywise:
 
 
 def _nodes(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where log k is looked at, and logarithms of weights with the prior's density: (nodes, M)."""
+    """Nodes of log k, and logarithms of weights with the prior's density: (nodes, M)."""
     chosen = problem.model_settings
     centre = float(np.log(chosen.dispersion))
     if not chosen.spread:

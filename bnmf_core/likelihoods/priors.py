@@ -1,4 +1,4 @@
-"""What is known of A and W before X: the priors that models share."""
+"""Priors of A and W that models share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -77,7 +77,7 @@ class Prior:
 
 
 def improper(settings: Any) -> str:
-    """What a flat prior on positive entries would need for a posterior with a finite total."""
+    """Settings that a flat prior needs for a proper posterior; "" if met."""
     if settings.rate is None or settings.rate > 0:
         return ""
     return "a prior rate λ above 0: with a flat prior the posterior has no finite total"

@@ -12,7 +12,7 @@ from bnmf_core.numerics.residuals import free_numbers, squared_errors
 from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import FURTHEST, Stopping, random_start, solve_with
 
-# Fixed, so that the same data give the same model whatever the run's own seed is.
+# Fixed, so that the model depends on the data only, not on the run's seed.
 REFERENCE_SEED = 20_240_229
 # A reference ends as published runs do (paper 3, §6.1), converged or not.
 AS_PUBLISHED = Stopping(200, 1e-4)
@@ -43,7 +43,7 @@ def reference_factors(
     """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N).
 
     They end as usual for their loss, or as ``stopping`` says.
-    The last one asked for is remembered: several runs of the same data begin side by side.
+    The last result is cached: several runs of the same data begin together.
     """
     if stopping is None:
         stopping = Stopping() if loss is SQUARED_ERROR else AS_PUBLISHED

@@ -39,7 +39,7 @@ SMALLEST_RELATIVE_EPSILON = 1e-6
 OBJECTIVES: dict[str, Loss] = {
     loss.key: loss for loss in (SQUARED_ERROR, kullback_leibler.LOSS, itakura_saito.LOSS)
 }
-# Results of references that are remembered, by data, rank and objective.
+# Maximum number of cached references, by data, rank and objective.
 MOST_KNOWN = 64
 _known: dict[tuple[str, int, str], float] = {}
 # The integral for Z leaves out what is below exp(−60) of its largest value.
@@ -48,7 +48,7 @@ NEGLIGIBLE, NODES = 60.0, 200
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as good enough, and how fast the likelihood falls beyond."""
+    """Tolerance of a good enough fit, and the decay of the likelihood beyond."""
 
     objective: str = setting(
         SQUARED_ERROR.key,

@@ -28,7 +28,7 @@ SMALLEST_RELATIVE_EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an entry may be off."""
+    """Allowed deviation of an entry."""
 
     epsilon: float | None = setting(
         None,
@@ -84,7 +84,7 @@ def log_likelihood(
 
 
 def constant(problem: Problem) -> float:
-    """What the full log density of X adds to :func:`log_likelihood`, in nats."""
+    """Constant of the full log density of X, besides :func:`log_likelihood`, in nats."""
     return -problem.dataset.observed * np.log(2 * problem.model_settings.epsilon)
 
 
@@ -132,7 +132,7 @@ def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarra
 
 
 def deviations(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """How far AW lies from X at the seen entry where they differ most: (M,), in X's unit."""
+    """Largest deviation of AW from X at observed entries: (M,), in X's unit."""
     return largest_deviations(problem.dataset.X, A, W, problem.dataset.mask)
 
 

@@ -19,7 +19,7 @@ NOTHING = 1e-300
 
 @numba.njit(cache=True, nogil=True)
 def draw(rng: np.random.Generator, n: int, p: float, log_factorials: np.ndarray) -> int:
-    """Of n, each with probability p, in (0, 1)."""
+    """Draw the number of successes of n, each with probability p, in (0, 1)."""
     q = min(p, 1.0 - p)
     mean, odds = n * q, q / (1.0 - q)
     if mean < FROM_ZERO:

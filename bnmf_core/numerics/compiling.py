@@ -1,4 +1,4 @@
-"""How long threads have compiled: the first run on a machine does, and later ones do not."""
+"""Compilation time of threads: the first run on a machine compiles, later ones do not."""
 
 import threading
 import time
@@ -44,5 +44,5 @@ def is_compiling() -> bool:
 
 
 def seconds_compiled() -> float:
-    """Processor seconds for which this thread has compiled since it was first asked."""
+    """Processor seconds for which this thread has compiled since the first call."""
     return float(getattr(listen().of_thread, "seconds", 0.0))

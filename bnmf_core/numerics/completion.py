@@ -1,6 +1,6 @@
 """Filling the unseen entries of a matrix with a product of low rank.
 
-What needs a whole matrix (singular vectors, a compression) gets a completed one; what is said of a
+What needs a whole matrix (singular vectors, a compression) gets a completed one; the error of a
 factorization, and what a solver or sampler lowers or draws in the end, is over the seen entries.
 """
 

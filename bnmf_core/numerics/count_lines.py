@@ -8,7 +8,7 @@ from scipy import sparse
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
-# With a larger share of entries other than 0 a dense X is read as it is.
+# Above this share of non-zero entries a dense X is read as it is.
 LARGEST_SHARE = 0.25
 
 
@@ -18,7 +18,7 @@ class Side(NamedTuple):
     Attributes
     ----------
     starts, places, values : stored entries of all lines, as in a scipy sparse array; empty where
-        all entries are kept. table : (lines, entries of each), −1 where not seen; else (0, 0).
+        all entries are stored. table : (lines, entries of each), −1 where not seen; else (0, 0).
     across : (entries, lines), the same. gaps : whether some were not seen.
     """
 
@@ -38,7 +38,7 @@ class CountLines(NamedTuple):
 
 
 def count_lines(X: Matrix, mask: np.ndarray | None, scale: float, floor: float) -> CountLines:
-    """Those of X/scale, X (D, N), its entries above 0 raised by a floor.
+    """Lines of X/scale, X (D, N), with entries above 0 raised by a floor.
 
     ``mask`` is True where an entry was seen.
     """

@@ -46,7 +46,7 @@ class Counts:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the counts of each row begin; last, where those of the last end: (D + 1,)."""
+        """Start of the counts of each row, and the end of the last: (D + 1,)."""
         return np.searchsorted(self.rows, np.arange(self.shape[0] + 1))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How far AW lies from X at the entry where they differ most."""
+"""Largest deviation of AW from X."""
 
 import numpy as np
 from numba import njit
@@ -6,9 +6,9 @@ from scipy import sparse
 
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
-# Where every entry was seen, the kernels are handed this instead of a mask.
+# The mask for kernels where every entry was observed.
 ALL_SEEN = np.ones((0, 0), dtype=bool)
-# Entries that are compared before one is asked for: a row of this length stays in the cache.
+# Number of entries compared between checks: a row of this length stays in the cache.
 STRIP = 2048
 # Sums may be reordered, so that several entries are compared at once.
 FAST = {"nnan", "nsz", "reassoc", "contract"}

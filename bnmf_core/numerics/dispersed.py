@@ -17,7 +17,7 @@ from bnmf_core.numerics.counts import Counts
 
 # The smallest mean and the smallest odds.
 TINY = 2e-308
-# Entries of AW that are held together.
+# Number of entries of AW in memory at once.
 BLOCK_ENTRIES = 2**18
 # Products above it can be multiplied once more before a logarithm is taken.
 SMALL = 1e-140

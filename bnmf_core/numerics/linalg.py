@@ -14,7 +14,7 @@ solvers = lazy("scipy.sparse.linalg")
 DENSE_SVD_LIMIT = 800
 # A dense SVD works on a copy; beyond this many entries (64 MB) Lanczos iteration spares it.
 DENSE_SVD_ENTRIES = 2**23
-# Entries (8 MB) that are looked at together where a copy of a whole matrix would be too large.
+# Entries (8 MB) that are processed together where a copy of a whole matrix would be too large.
 BLOCK_ENTRIES = 2**20
 COMPRESSION_SEED = 1
 # Entries of singular vectors that a spectrum may take (256 MB).

@@ -1,4 +1,4 @@
-"""The matrix X as it comes and is kept: all of its entries, or the non-zero ones only."""
+"""The matrix X as it is stored: all of its entries, or the non-zero ones only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parts(X: Matrix) -> tuple[np.ndarray, ...]:
 
 
 def stored(X: Matrix) -> np.ndarray:
-    """The entries that are kept: the non-zero ones (k,) of a sparse X, or X itself."""
+    """The stored entries: the non-zero ones (k,) of a sparse X, or X itself."""
     return X.data if is_sparse(X) else X
 
 

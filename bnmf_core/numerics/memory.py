@@ -14,7 +14,7 @@ LINE = 64
 
 
 def give_back() -> None:
-    """Give what is free to the system again, where the C library keeps it unless it is told.
+    """Return free memory to the system, where the C library keeps it by default.
 
     The GNU one does, since a program asks for as much again more often than not; one that waits for
     people for hours does not.

@@ -12,7 +12,7 @@ special = lazy("scipy.special")
 
 @dataclass(frozen=True)
 class Combined:
-    """What P populations say together.
+    """Combined evidence of P populations.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How far factorizations are from the data: squared and relative Frobenius errors."""
+"""Squared and relative Frobenius errors of factorizations."""
 
 import numpy as np
 from scipy import sparse
@@ -7,7 +7,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
-# Entries below this part of the largest are as good as zero.
+# Entries below this fraction of the largest count as zero.
 ZERO = 1e-9
 
 

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from bnmf_core.numerics.matrix import Matrix, Sparse, is_sparse
 
-# With a larger share of entries other than 0 a dense product is as quick.
+# Above this share of non-zero entries a dense product is as fast.
 LARGEST_SHARE = 0.25
-# Numbers of several factorizations that stand side by side.
+# Number of rows of factors that are processed together.
 WIDTH = 64
 
 
@@ -27,7 +27,7 @@ class SparseProducts:
 
     @classmethod
     def of(cls, X: Matrix) -> "SparseProducts | None":
-        """Those of X; None where too many of its entries are other than 0."""
+        """Products with X; None where too many of its entries are not 0."""
         entries = X.nnz if is_sparse(X) else np.count_nonzero(X)
         if entries > LARGEST_SHARE * X.shape[0] * X.shape[1]:
             return None
@@ -54,9 +54,9 @@ def product(X: Sparse, F: np.ndarray, single: bool = False) -> np.ndarray:
     result = np.empty((m * R, X.shape[1]))
     added = _added if isinstance(X, sparse.csc_array) else _spread
     for first in range(0, m * R, WIDTH):
-        beside = np.ascontiguousarray(flat[first : first + WIDTH].T, dtype=kind)
-        total = np.zeros((X.shape[1], beside.shape[1]), dtype=kind)
-        added(X.indptr, X.indices, X.data, beside, total)
+        columns = np.ascontiguousarray(flat[first : first + WIDTH].T, dtype=kind)
+        total = np.zeros((X.shape[1], columns.shape[1]), dtype=kind)
+        added(X.indptr, X.indices, X.data, columns, total)
         result[first : first + WIDTH] = total.T
     return result.reshape(m, R, -1)
 

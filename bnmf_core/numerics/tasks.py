@@ -9,20 +9,20 @@ from typing import Self, TypeVar
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.numerics.threads import worker_count
 
-# How often somebody who waits is asked whether to go on, seconds.
+# Seconds between checks for cancellation.
 PATIENCE = 0.2
 
 Made = TypeVar("Made")
 
 
 class Tasks:
-    """Makes tasks and counts them.
+    """Run tasks and report their progress.
 
     Parameters
     ----------
-    executor : where they are made; None: in threads of this process.
-    stopped : asked while tasks run. on_progress : told the part of ``expected`` that is done.
-    what : is being computed, in words.
+    executor : runs the tasks; None: threads of this process.
+    stopped : checked while tasks run. on_progress : called with the fraction of ``expected`` done.
+    what : the computation, in words.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class Tasks:
     ) -> list[Made]:
         """``function(*each)`` for each of the arguments, in their order.
 
-        Threads of this process give it one more argument, ``stopped``, to be asked while it works;
-        from a cluster nobody here can be asked.
+        Threads of this process pass one more argument, ``stopped``, to check while it works; a
+        cluster cannot.
 
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         made: list[Made] = []
-        asked = () if self._own is None else (self._stopped,)
-        self.hand_over(function, [(*each, *asked) for each in arguments], made.append)
+        extra = () if self._own is None else (self._stopped,)
+        self.hand_over(function, [(*each, *extra) for each in arguments], made.append)
         return made
 
     def hand_over(
@@ -75,12 +75,12 @@ class Tasks:
         arguments: Sequence[tuple[object, ...]],
         receive: Callable[[Made], object],
     ) -> None:
-        """Let ``receive`` have ``function(*each)`` for each of the arguments, in their order.
+        """Call ``receive`` with ``function(*each)`` for each of the arguments, in their order.
 
         Raises
         ------
         Cancelled
-            When ``stopped()`` said so.
+            When ``stopped()`` returned True.
         """
         assert self._executor is not None
         waiting = deque(self._executor.submit(function, *each) for each in arguments)

@@ -20,10 +20,10 @@ _limit: Any = None
 
 
 def worker_count() -> int:
-    """Steps of runs that are made at the same time: ``BNMF_WORKERS``, else one for each core."""
-    asked = os.environ.get("BNMF_WORKERS", "").strip()
-    if asked.isdigit() and int(asked) >= 1:
-        return int(asked)
+    """Number of steps of runs made in parallel: ``BNMF_WORKERS``, else one for each core."""
+    value = os.environ.get("BNMF_WORKERS", "").strip()
+    if value.isdigit() and int(value) >= 1:
+        return int(value)
     try:
         return len(os.sched_getaffinity(0))  # those that this process may use
     except AttributeError:  # not on macOS

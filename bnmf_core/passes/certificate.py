@@ -1,4 +1,4 @@
-"""How far a factorization over blocks is from its optimum, by a Newton direction.
+"""Distance of a factorization over blocks from its optimum, by a Newton direction.
 
 The slope is that of all observations, and the Hessian that of the sample, times N/S: sub-sampled
 Newton (Roosta-Khorasani & Mahoney 2019). Where passes crawl along a valley, the direction leads
@@ -19,7 +19,7 @@ from bnmf_core.solvers.second_order import SURE, SURE_PRODUCTS, newton_direction
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
-    """Where a Newton step leads.
+    """Result of a Newton step.
 
     A : (R, D) bases. promised : by how much the loss falls. length : in the norm of the curvatures.
     solved : whether the step leads to the minimum of the quadratic.

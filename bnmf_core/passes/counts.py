@@ -31,9 +31,9 @@ RIDGE = 1e-8
 
 
 def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[Sums, float]:
-    """Of block i at the bases A (m, R, D), and the seconds that it took.
+    """Sums of block i at the bases A (m, R, D), and the seconds that it took.
 
-    ``judged`` (m,) : whether the log joint is asked for.
+    ``judged`` (m,) : whether to compute the log joint.
     """
     began = time.thread_time()
     with one_blas_thread():
@@ -74,7 +74,7 @@ def best_weights(
 
 
 def _places(R: int) -> np.ndarray:
-    """Where the entries of a symmetric matrix (R, R) are in its lower triangle, row by row."""
+    """Indices of a symmetric matrix (R, R) in its lower triangle, row by row."""
     rows, columns = np.tril_indices(R)
     places = np.empty((R, R), dtype=np.int64)
     places[rows, columns] = places[columns, rows] = np.arange(rows.size)

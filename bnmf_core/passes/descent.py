@@ -47,12 +47,12 @@ TOGETHER, MOST_PASSES = 4, 200
 MEMORY, MEMORY_BYTES, ENOUGH = 10, 2**28, 3
 # What is left counts so many times, as with Newton's method: what is extrapolated may be too short.
 CAUTION = 3.0
-# Passes over which counts may hardly fall before they are called converged.
+# Passes with almost no decrease after which counts have converged.
 FALLS = 5
 # Of the squared error they count so many times where a Newton step of the sample leads nowhere,
-# and after one that does not agree the next is asked for after so many times the passes.
+# and after one that does not agree the next is computed after so many times the passes.
 UNSURE, ASK_AGAIN = 1e3, 1.25
-# A KKT residual of rounding: there no Newton step is asked, whose Hessian, of a sample that is
+# A KKT residual of rounding: there no Newton step is made, whose Hessian, of a sample that is
 # small beside the features, may lead nowhere.
 AT_REST = 1e-12
 # A rise of the loss by this part of it, or of ‖X‖², is rounding.
@@ -72,7 +72,7 @@ COLUMN_WORK = 60.0
 NEAR, FAR = 0.1, 1.0
 # An entry of A whose data pull so many times as hard as its weights press is far too small.
 HELD_DOWN = 4.0
-# What is added to the curvature of counts, a part of its diagonal.
+# Ridge on the curvature of counts, as a fraction of its diagonal.
 RIDGE = 1e-6
 # What makes a loss small over blocks.
 BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: counts.sums}
@@ -80,7 +80,7 @@ BLOCK_SUMS = {SQUARED_ERROR.key: squared_error.sums, KULLBACK_LEIBLER.key: count
 
 @dataclass(frozen=True)
 class State:
-    """Of m particles between two passes.
+    """State of m particles between two passes.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class State:
     stage : (m,) descending, to be judged, or done. passes : (m,) made.
     kkt, movement, gain : (m,) what was left at the last pass. converged : (m,) bool.
     falls : (2 FALLS, m) by how much the loss has changed in the last passes.
-    ask : (m,) passes from which on the sample is asked for a Newton step.
+    ask : (m,) pass from which on a Newton step of the sample is made.
     worth : (2, m) by how much the last extrapolation lowered it, and the last Newton step.
     radius : (m,) of the region in which Newton steps are trusted. tried, hoped : (m,) length of the
         Newton step that led here, 0 for none, and the fall of the loss that it promised.
@@ -123,7 +123,7 @@ class State:
 
 
 class Step(NamedTuple):
-    """Where one particle goes next, and what is left of its way."""
+    """Next position of one particle, and its remaining distance."""
 
     A: np.ndarray
     kkt: float
@@ -164,13 +164,13 @@ def begin(
     passes.called("Starts on the sample")
     tasks = ((*item, solver, stopping) for item in items)
     A = _unit(np.concatenate(list(passes.in_order(_solved, problem, tasks, len(items), "group"))))
-    kept = int(np.clip(MEMORY_BYTES // (16 * A.size), 2, MEMORY))
+    memory = int(np.clip(MEMORY_BYTES // (16 * A.size), 2, MEMORY))
     open_ = np.full(m, np.nan)
     return State(
         A=A,
         plain=A.copy(),
-        before=np.zeros((kept, *A.shape)),
-        after=np.zeros((kept, *A.shape)),
+        before=np.zeros((memory, *A.shape)),
+        after=np.zeros((memory, *A.shape)),
         remembered=np.zeros(m, dtype=np.int64),
         loss=np.full(m, np.inf),
         stage=np.zeros(m, dtype=np.int64),
@@ -261,12 +261,12 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
         fell = after.loss[p] - loss
         after.worth[kind, p] = after.worth[:, p].min() if raised else fell
     if after.tried[p]:
-        kept = (after.loss[p] - loss) / after.hoped[p]
-        if kept < POOR:
+        ratio = (after.loss[p] - loss) / after.hoped[p]
+        if ratio < POOR:
             # Where the parabola through both losses is lowest that begins as was promised.
-            part = np.clip(1.0 / (2.0 - kept), LEAST, SHRINKAGE)
+            part = np.clip(1.0 / (2.0 - ratio), LEAST, SHRINKAGE)
             after.radius[p] = part * after.tried[p]
-        elif kept > GOOD:
+        elif ratio > GOOD:
             after.radius[p] = max(after.radius[p], GROWTH * after.tried[p])
         after.tried[p] = 0.0
     if raised:
@@ -304,11 +304,11 @@ def _descend(problem: Problem, after: State, p: int, found: Sums, stopping: Stop
 
 
 def _certify(
-    problem: Problem, after: State, asked: list[tuple[int, Sums]], stopping: Stopping
+    problem: Problem, after: State, pairs: list[tuple[int, Sums]], stopping: Stopping
 ) -> None:
-    """Ask Newton steps how far particles still have to go; settle them, or take the steps."""
+    """Estimate remaining distances by Newton steps; settle particles, or take the steps."""
     passes, part = CURRENT.get(), problem.dataset.N / whole_of(problem).N
-    arrived = [(p, found) for p, found in asked if _faces_agree(problem, after, p, found, stopping)]
+    arrived = [(p, found) for p, found in pairs if _faces_agree(problem, after, p, found, stopping)]
     passes.called(f"Newton steps after pass {int(after.passes.max(initial=0))}")
     bases = {p: after.before[-1, p].copy() for p, _ in arrived}
     tasks = ((bases[p], found.sampled[0], 2.0 * found.slope[0], part) for p, found in arrived)
@@ -354,7 +354,7 @@ def _settle(problem: Problem, after: State, p: int, found: Sums, converged: bool
 def plain_step(
     A: np.ndarray, slope: np.ndarray, curvature: np.ndarray, totals: np.ndarray
 ) -> np.ndarray:
-    """Where the quadratic of the loss is smallest over A ≥ 0, the weights held.
+    """Minimum of the quadratic of the loss over A ≥ 0, weights held.
 
     A, slope : (R, D). curvature : (R, R) of every row, or (D, R, R), where the loss is a quadratic
     near by only: a step that changes the fit of a row by the factor 1 + ρ, root mean square, is
@@ -411,11 +411,11 @@ def _left(
     found: Sums,
     data: np.ndarray,
 ) -> Step:
-    """How far A (R, D) is from where it goes."""
+    """Distance of A (R, D) from its limit."""
     curvature, slope = found.curvature[0], found.slope[0]
     bend = np.diag(curvature)[:, None] if curvature.ndim == 2 else np.einsum("drr->rd", curvature)
     distance = np.minimum(A, np.divide(slope, bend, out=np.zeros_like(A), where=bend > 0))
-    root = np.sqrt(found.squares[0])[None, :, None]  # as long as the weights, of which it is told
+    root = np.sqrt(found.squares[0])[None, :, None]  # as long as the weights
     kkt = float(kkt_distance(A[None], root, distance[None], np.zeros_like(root))[0])
     movement = min(CAUTION * float(turned(A[None], following[None])[0]), FURTHEST)
     ahead = max(-0.5 * float(np.sum(slope * (new - A))) for new in (following, plain))
@@ -424,7 +424,7 @@ def _left(
 
 
 def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> float:
-    """What a fall of the loss, of the squared error half of it, is in nats at the noise left."""
+    """Nats of a decrease of the loss, or of half the squared error, at the noise left."""
     if problem.loss is not SQUARED_ERROR:
         return lowered
     if lowered <= OF_X * data[0]:  # where X is met to its last digit, none is left to gain
@@ -434,7 +434,7 @@ def _nats(problem: Problem, lowered: float, found: Sums, data: np.ndarray) -> fl
 
 
 def measured(problem: Problem, f: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """What is shown of the loss f (m,), see :meth:`Loss.measured`; ``data`` as of ``Sums``."""
+    """Measure of fit of the loss f (m,), see :meth:`Loss.measured`; ``data`` as of ``Sums``."""
     if problem.loss is SQUARED_ERROR:
         return np.sqrt(f / data[0])
     mean, floor = data[1] / observed(problem), KULLBACK_LEIBLER.floor(problem.dataset)

@@ -19,9 +19,9 @@ from bnmf_core.core.errors import Cancelled
 from bnmf_core.core.problem import Problem
 
 Made = TypeVar("Made")
-# Tasks that wait beside those that are made, so that no worker is idle.
+# Number of queued tasks, so that no worker is idle.
 AHEAD = 2
-# Seconds between two looks whether the run has been cancelled.
+# Seconds between checks for cancellation.
 LOOK_EVERY = 0.1
 
 

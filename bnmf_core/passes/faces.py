@@ -19,7 +19,7 @@ import numpy as np
 from bnmf_core.passes.certificate import NewtonStep
 from bnmf_core.solvers.second_order import SURE, SURE_PRODUCTS, newton_direction
 
-# More components have too many faces.
+# Maximum number of components: more have too many faces.
 MOST_COMPONENTS = 16
 # A part of the diagonal that is added to A_fᵀA_f, whose components may be alike.
 RIDGE = 1e-10
@@ -42,14 +42,14 @@ class Bases:
         return np.ones((1, self.A.size), dtype=bool)
 
     def of(self, index: np.ndarray) -> "Bases":
-        """Itself: there is one."""
+        """The same object, as it has one particle."""
         return self
 
     def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         """(1, D·R)."""
         V = d.reshape(self.A.shape)
-        kept = (self.shared @ (self.A.T @ V).ravel()).reshape(self.curvature.shape)
-        return (2.0 * (V @ self.curvature - self.A @ kept)).reshape(1, -1)
+        removed = (self.shared @ (self.A.T @ V).ravel()).reshape(self.curvature.shape)
+        return (2.0 * (V @ self.curvature - self.A @ removed)).reshape(1, -1)
 
     def off_scales(
         self, x: np.ndarray, free: np.ndarray, r: np.ndarray, c: np.ndarray

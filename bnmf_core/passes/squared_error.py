@@ -16,10 +16,10 @@ from bnmf_core.solvers.nnls import solve_columns
 
 
 def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[Sums, float]:
-    """Of block i at the bases A (m, R, D), and the seconds that it took.
+    """Sums of block i at the bases A (m, R, D), and the seconds that it took.
 
     W = argmin over W ≥ 0 of ‖X − AᵀW‖² by the active-set method of Lawson and Hanson (1974).
-    ``judged`` (m,) : whether the log joint is asked for.
+    ``judged`` (m,) : whether to compute the log joint.
     """
     began = time.thread_time()
     with one_blas_thread():
@@ -38,7 +38,7 @@ def sums(problem: Problem, i: int, A: np.ndarray, judged: np.ndarray) -> tuple[S
 def of_factors(
     problem: Problem, i: int, X: Matrix, A: np.ndarray, W: np.ndarray, judged: bool
 ) -> Sums:
-    """Of block i, X (D, n), at A (m, R, D) and any W (m, R, n)."""
+    """Sums of block i, X (D, n), at A (m, R, D) and any W (m, R, n)."""
     linear, gram = times(X.T, W), W @ W.transpose(0, 2, 1)
     overlap = np.einsum("mrd,mrd->m", linear, A)
     size = np.einsum("mrs,mrs->m", A @ A.transpose(0, 2, 1), gram)

@@ -1,4 +1,4 @@
-"""What one block of X adds to the sums of a pass: the loss and its derivatives in A."""
+"""Sums over one block of X in a pass: the loss and its derivatives in A."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -11,24 +11,24 @@ from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import Matrix, stored
 
-# Added over blocks; what is not is put side by side.
+# Fields that are added over blocks; others are concatenated.
 ADDED = ("loss", "slope", "curvature", "shared", "totals", "squares", "log_joint", "data")
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Of m bases A (m, R, D), with the best weights W ≥ 0 given A, over some observations.
+    """Sums over some observations for m bases A (m, R, D) with the best weights W ≥ 0.
 
     Attributes
     ----------
     loss : (m,). slope : (m, R, D), its derivative by A; of the squared error half of it.
     curvature : second derivatives by A: (m, R, R), the same for every row, or (m, D, R, R).
     shared : (m, R², R²), what best weights take off them, see :func:`faces.on_faces`; empty
-        where it is not asked for.
+        where it is not requested.
     totals, squares : (m, R), Σ_n W_rn and Σ_n W_rn².
     sampled : (m, R, s), the weights of the sample's observations.
     log_joint : (m,), log p(X, A, W) with the prior of A counted in every block; NaN where it was
-        not asked for.
+        not requested.
     data : (4,), see :func:`of_data`.
     """
 
@@ -56,7 +56,7 @@ def of_weights(
 ) -> Sums:
     """The sums of block i, X (D, n), from its weights W (m, R, n) and the loss's derivatives.
 
-    ``judged`` : whether the log joint is asked for.
+    ``judged`` : whether to compute the log joint.
     """
     log_joint, part = np.full(len(A), np.nan), block_problem(problem, i, X)
     if judged:
@@ -95,7 +95,7 @@ def added(parts: Iterable[Sums]) -> Sums:
 
 
 def chosen(sums: Sums, some: np.ndarray) -> Sums:
-    """Those of some of the bases."""
+    """Sums of some of the bases."""
     names = [field.name for field in dataclasses.fields(Sums) if field.name != "data"]
     return dataclasses.replace(sums, **{name: getattr(sums, name)[some] for name in names})
 

@@ -1,4 +1,4 @@
-"""Where particles lie, and the slopes of the model's log density there, for Stein kernels.
+"""Positions of particles, and gradients of the log density there, for Stein kernels.
 
 Two forms:
 
@@ -17,7 +17,7 @@ from bnmf_core import registry
 from bnmf_core.core import interior
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, SettingsError
-from bnmf_core.core.model import Model, Support, given
+from bnmf_core.core.model import Model, Support, required
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
@@ -99,7 +99,7 @@ def blocks(
     for first in range(0, particles.M, size):
         part = slice(first, first + size)
         with np.errstate(all="ignore"):  # what is not finite is named below
-            by_A[part], by_W[part] = given(problem.model.score)(problem, A[part], W[part])
+            by_A[part], by_W[part] = required(problem.model.score)(problem, A[part], W[part])
             if form == "interior":
                 interior.to_slopes(by_A[part], A[part], model.support_A, axis=1)
                 interior.to_slopes(by_W[part], W[part], model.support_W, axis=1)

@@ -32,11 +32,11 @@ SATURATED, VANISHED = 0.99, 0.01
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """What every Stein kernel of M particles is made of, whatever its lengths and exponent.
+    """Products for all Stein kernels of M particles, independent of lengths and exponent.
 
     Attributes
     ----------
-    scores : (M, M) s_i·s_j over the whole of (A, W); None where no scores were asked for.
+    scores : (M, M) s_i·s_j over the whole of (A, W); None where no scores were requested.
     squared : (2, M, M) ‖x_i − x_j‖² of A and of W. across : (2, M, M) (s_j − s_i)·(x_i − x_j).
     dimensions : (2,) of the spaces that A and W move in.
     """
@@ -131,7 +131,7 @@ class Products:
 def products(
     particles: Particles, dataset: Dataset, form: str = "interior", lift: float = LIFT
 ) -> Products:
-    """Everything that Stein kernels of these particles need, under their own run's posterior.
+    """Products for Stein kernels of these particles, under their own run's posterior.
 
     For kernels of many lengths; :func:`kernel_matrix` makes one, and says what the arguments are.
 

@@ -9,9 +9,9 @@ from bnmf_core.lazy import lazy
 
 cvxpy = lazy("cvxpy")
 
-# As fast and exact as there is; the cross-check; the paper's own.
+# Solvers: the fastest and most exact; the cross-check; the paper's.
 SOLVERS = ("HIGHS", "CLARABEL", "SCS")
-# HIGHS adds 1e-7 to the diagonal unless told otherwise, and the others stop early.
+# By default HIGHS adds 1e-7 to the diagonal, and the others stop early.
 OPTIONS = {
     "HIGHS": {
         "qp_regularization_value": 1e-12,
@@ -24,7 +24,7 @@ OPTIONS = {
 }
 # A Gram matrix has no eigenvalue below 0 but for rounding, relative to its trace.
 ROUNDING = 1e-10
-# How far off the simplex a solver's answer may lie before it counts as no answer.
+# Maximum distance of a solution from the simplex.
 OFF_SIMPLEX = 1e-5
 # A KKT residual above this is lowered by one linear solve.
 PRECISE = 1e-9
@@ -77,7 +77,7 @@ def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
 
 
 def kkt_residual(K: np.ndarray, weights: np.ndarray) -> float:
-    """How far weights (M,) are from the optimum: 0 at the optimum only.
+    """Distance of weights (M,) from the optimum: 0 at the optimum only.
 
     At the optimum (Kw)_i ≥ wᵀKw for all i, with equality where w_i > 0. The largest of
     (wᵀKw − min Kw)/wᵀKw, which covers both since it is Σ w_i ((Kw)_i − min Kw), of |Σw − 1| and

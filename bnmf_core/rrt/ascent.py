@@ -8,7 +8,7 @@ the bound has no slope that leads back, so there each centre goes as far as it s
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 from bnmf_core.lazy import lazy
 from bnmf_core.rrt.mixture import log_kernel
@@ -17,11 +17,11 @@ optimize = lazy("scipy.optimize")
 
 # L-BFGS's memory. Each call begins without any, so calls of few iterations lose by it.
 MEMORY = 10
-# How often a centre that would leave the possible region has its step halved.
+# Maximum number of halvings of a step that would leave the feasible region.
 HALVINGS = 20
 # log σ² moves at most this far from where it starts in one call.
 REACH = 20.0
-# A component has collapsed whose AW is shorter than this part of X.
+# A component has collapsed if its AW is below this fraction of X.
 NOTHING = 1e-3
 
 
@@ -104,8 +104,8 @@ def bound(
     """The bound of equally weighted Gaussians, and its gradients in A, W and log σ²."""
     M, variances = A.shape[0], np.exp(log_variances)
     entropy, by_A, by_W, by_variances = _entropy(A, W, variances)
-    log_joint, score_A, score_W = given(problem.model.log_joint_and_score)(problem, A, W)
-    trace, trace_A, trace_W = given(problem.model.curvature)(problem, A, W)
+    log_joint, score_A, score_W = required(problem.model.log_joint_and_score)(problem, A, W)
+    trace, trace_A, trace_W = required(problem.model.curvature)(problem, A, W)
     half = (0.5 * variances)[:, None, None]
     by_A += (score_A + half * trace_A) / M
     by_W += (score_W + half * trace_W) / M

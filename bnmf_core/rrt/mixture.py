@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.core.model import Support, given
+from bnmf_core.core.model import Support, required
 from bnmf_core.core.problem import Problem
 
 # Gaussians over all entries, at any scale of a component, fit where no entry has another bound
@@ -158,16 +158,16 @@ class Mixture:
 
     def without(self, m: int) -> "Mixture":
         """Without component m; the other weights grow to sum to 1."""
-        kept = np.arange(self.M) != m
-        weights = self.weights[kept]
+        others = np.arange(self.M) != m
+        weights = self.weights[others]
         return Mixture(
-            self.centers[kept],
-            self.variances[kept],
+            self.centers[others],
+            self.variances[others],
             weights / weights.sum(),
-            self.log_joint[kept],
-            self.trace[kept],
-            self.squared[np.ix_(kept, kept)],
-            self.numbers[kept],
+            self.log_joint[others],
+            self.trace[others],
+            self.squared[np.ix_(others, others)],
+            self.numbers[others],
         )
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -189,11 +189,11 @@ def log_kernel(squared: float | np.ndarray, variance: float | np.ndarray, d: int
 
 
 def component_of(problem: Problem, A: np.ndarray, W: np.ndarray, rescale: bool) -> Component:
-    """The factorization A (D, R), W (R, N) as a component, at its best scale if asked for."""
+    """The factorization A (D, R), W (R, N) as a component, at its best scale on request."""
     if rescale:
         A, W = (F[0] for F in best_scale(A[None], W[None]))
     log_joint = problem.model.log_joint(problem, A[None], W[None])[0]
-    trace = given(problem.model.curvature)(problem, A[None], W[None])[0][0]
+    trace = required(problem.model.curvature)(problem, A[None], W[None])[0][0]
     return Component(np.concatenate([A.ravel(), W.ravel()]), float(log_joint), float(trace))
 
 
@@ -222,6 +222,6 @@ def variance_alone(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
     the likelihood's place, and of the factorizations the one with the smallest curvature counts. So
     σ² grows with ε, and with it how far a component must lie from the others.
     """
-    curvature = problem.model.noise_curvature or given(problem.model.curvature)
+    curvature = problem.model.noise_curvature or required(problem.model.curvature)
     traces = curvature(problem, *best_scale(A, W))[0]
     return problem.rank * (problem.dataset.D + problem.dataset.N) / float((-traces).min())

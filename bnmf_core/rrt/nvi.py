@@ -13,7 +13,7 @@ import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import MANY_ITERATIONS
@@ -36,7 +36,7 @@ COLLAPSED = (
 
 @dataclass(frozen=True)
 class Settings:
-    """How long the components climb, and how many belong together."""
+    """Iterations and the number of components of a mixture."""
 
     iterations: int = setting(
         300,
@@ -170,15 +170,15 @@ def step(
         state = replace(state, A=A, W=W, log_variances=log_variances, bound=value, iterations=done)
     if done < settings.iterations:
         return state, nothing
-    told = {
+    diagnostics = {
         "variance": np.exp(state.log_variances),
         "bound": np.full(state.log_variances.size, state.bound),
     }
-    return state, Batch(state.A, state.W, told, note=note)
+    return state, Batch(state.A, state.W, diagnostics, note=note)
 
 
 def _solved(problem: Problem, state: State, settings: Settings) -> State:
-    """Some more starts solved; after the last one, the most probable ones are kept."""
+    """Solve some more starts; after the last one, select the most probable."""
     A, W, unsolved = _some(problem, state, state.unsolved, Stopping(settings.solver_iterations))
     if not unsolved:
         density = problem.model.log_joint(problem, *best_scale(A, W))
@@ -200,7 +200,7 @@ def _polished(
 def _some(
     problem: Problem, state: State, left: int, stopping: Stopping
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """As many of the starts that are left as fit into one step, and how many are left then."""
+    """Solve as many remaining starts as fit into one step; return how many are left."""
     each = hals.SOLVER.work(problem, min(stopping.max_iterations, MANY_ITERATIONS) / 3)
     first = len(state.A) - left
     last = min(len(state.A), first + max(1, int(solution.STEP_WORK / each)))
@@ -225,7 +225,7 @@ def _around_one(
         center = np.repeat(F[best : best + 1], len(F), axis=0)
         nudged = np.maximum(center + NUDGE * sigma * rng.standard_normal(center.shape), 0.0)
         moved.append((center, nudged))
-    possible = given(problem.model.offending)(problem, moved[0][1], moved[1][1]) < 0
+    possible = required(problem.model.offending)(problem, moved[0][1], moved[1][1]) < 0
     A, W = (np.where(possible[:, None, None], nudged, center) for center, nudged in moved)
     return A, W, np.full(len(A), 2 * np.log(sigma))
 

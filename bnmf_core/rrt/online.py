@@ -53,7 +53,7 @@ class OnlineSettings:
 
 @dataclass(frozen=True)
 class Decision:
-    """What became of one candidate.
+    """Decision on one candidate.
 
     Attributes
     ----------

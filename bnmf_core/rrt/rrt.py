@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.threshold import rounded_up
@@ -56,11 +56,11 @@ from bnmf_core.solvers.solution import random_start
 # Starts and temporary nodes of the two ways (paper 2, §4.3).
 STARTS = {QUALITY: 50, DIVERSITY: 10}
 TEMPORARY = {QUALITY: 100, DIVERSITY: 90}
-# Attempts of one step of the algorithm, at most.
+# Maximum number of attempts in one step of the algorithm.
 MOST_ATTEMPTS = 200
-# Multiply-adds that an attempt takes beside its products.
+# Multiply-adds of an attempt besides its products.
 ATTEMPT_WORK = 1e5
-# Points of an attempt that are tried, where many are feasible.
+# Number of points tried in an attempt where many are feasible.
 STEPS_OF_ATTEMPT = 10
 # What rounding can change of a log joint, as a part of it: an exact start's projection is a node.
 ROUNDING = 1e-10
@@ -70,7 +70,7 @@ ROOM = 1e-9
 
 @dataclass(frozen=True)
 class Settings(OnlineSettings):
-    """How the tree begins and grows, and when a component joins the mixture."""
+    """Start and growth of the tree, and admission to the mixture."""
 
     way: str = setting(
         "by the model",
@@ -193,7 +193,7 @@ class Proposal(NamedTuple):
 
 
 def check(problem: Problem, settings: Settings) -> None:
-    """What can be said before the run is queued: whether the start is known, and possible."""
+    """Checks before the run is queued: whether the start is known, and possible."""
     if settings.start != "known":
         return
     known = problem.dataset.known_factorizations(problem.rank)
@@ -234,13 +234,13 @@ def step(
         return replace(state, starts=Starts(*solved)), Batch.empty(problem)
     if state.starts is not None:
         return _planted(problem, state, state.starts, settings)
-    return _grown(problem, state, given(state.tree), settings, rng)
+    return _grown(problem, state, required(state.tree), settings, rng)
 
 
 def _grown(
     problem: Problem, state: State, before: Planted, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
-    """Some attempts; what they found is handed over."""
+    """Make some attempts and return the nodes found."""
     A_svd, W_svd = problem.svd(problem.rank)
     directions = None
     if state.way == DIVERSITY:
@@ -323,7 +323,7 @@ def _planted(
             ended = _explained(poorest - float(quality.max()))
     angle = settings.angle if diverse else 0.0
     nodes = Nodes(Q, np.arange(len(A)), quality, np.full(len(A), diverse))
-    nodes = nodes.kept(quality >= threshold)
+    nodes = nodes.select(quality >= threshold)
     counters = replace(state.counters, made=len(A))
     state = State(state.way, None, Planted(nodes, threshold, angle, 0), mixture, variance, counters)
     found = [Proposal(a, w, -1, angle, 0) for a, w in zip(A, W, strict=True)]
@@ -354,13 +354,13 @@ def _batch(
         return Batch.empty(problem, ended)
     A, W = (np.stack([one.A for one in found]), np.stack([one.W for one in found]))
     A, W = _scaled(problem, settings, A, W)
-    told = {
+    diagnostics = {
         "parent": np.array([one.parent for one in found], dtype=np.int64),
         "kind": np.full(len(A), kind, dtype=np.int64),
         "least_angle": np.array([one.least_angle for one in found]),
         "turn": np.array([one.turn for one in found], dtype=np.int64),
     }
-    return Batch(A, W, told, ended=ended)
+    return Batch(A, W, diagnostics, ended=ended)
 
 
 def _point_work(problem: Problem) -> float:

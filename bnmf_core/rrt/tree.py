@@ -15,7 +15,7 @@ from bnmf_core.rrt.mixture import Mixture, best_scale, component_of
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 
-# Why an attempt failed, in the order in which they are counted.
+# Reasons for failed attempts, in the order of their counters.
 REJECTIONS = ("deviation", "probability", "angle", "singular")
 SENTENCES = {
     "deviation": "left the region where every entry is within ε: a larger ε (2ε or 8ε) or smaller "
@@ -25,9 +25,9 @@ SENTENCES = {
     "angle": "came to lie too near to a node: a smaller least angle or larger first steps help",
     "singular": "had dependent components: a lower rank helps",
 }
-# What the diagnostic "kind" of a particle says.
+# Names of the values of the diagnostic "kind".
 KINDS = ("start", "optimised start", "node")
-# Rows that are looked at first when entries are compared: where the last nodes failed.
+# Number of rows compared first: those where the last nodes failed.
 MOST_SUSPECTS = 4
 
 
@@ -60,8 +60,8 @@ class Nodes:
             np.append(self.base, base),
         )
 
-    def kept(self, chosen: np.ndarray) -> "Nodes":
-        """Only those chosen, by (K,) bool or by their places."""
+    def select(self, chosen: np.ndarray) -> "Nodes":
+        """Select nodes by (K,) bool or by their indices."""
         return Nodes(self.Q[chosen], self.number[chosen], self.quality[chosen], self.base[chosen])
 
 
@@ -92,8 +92,8 @@ class Tree:
             self.directions = np.concatenate([self.directions, oblique.unit_columns(A)[None]])
 
     def keep(self, chosen: np.ndarray) -> None:
-        """Only the nodes chosen, by (K,) bool or by their places."""
-        self.nodes = self.nodes.kept(chosen)
+        """Remove all other nodes; ``chosen`` : (K,) bool or indices."""
+        self.nodes = self.nodes.select(chosen)
         if self.directions is not None:
             self.directions = self.directions[chosen]
 
@@ -156,10 +156,10 @@ class Tree:
 def explanation(rejected: np.ndarray, attempts: int) -> str:
     """Why a tree does not grow: which criterion rejected how many, and what to change."""
     shares = sorted(zip(rejected, REJECTIONS, strict=True), reverse=True)
-    told = [f"{int(count):,} {SENTENCES[reason]}" for count, reason in shares if count]
+    parts = [f"{int(count):,} {SENTENCES[reason]}" for count, reason in shares if count]
     return (
         f"The tree found no new node in {attempts:,} attempts. Of all attempts that failed, "
-        f"{'; '.join(told)}."
+        f"{'; '.join(parts)}."
     )
 
 
@@ -168,7 +168,7 @@ QUALITY, DIVERSITY = "quality", "diversity"
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """What a tree is to be planted with: A, W (b, D, R), (b, R, N); ``unsolved`` : how many are."""
+    """Starts of a tree: A, W (b, D, R), (b, R, N); ``unsolved`` : number of unsolved ones."""
 
     A: np.ndarray
     W: np.ndarray
@@ -193,7 +193,7 @@ class Planted:
 
 @dataclass(frozen=True, eq=False)
 class Counters:
-    """Proposals asked for and made, attempts in a row without a node, failed ones by reason."""
+    """Proposals requested and made, attempts in a row without a node, failed ones by reason."""
 
     size: int
     made: int
@@ -247,7 +247,7 @@ def solved(
 def possible_starts(
     problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the starts A (M, D, R), W (M, R, N) whose likelihood is not zero.
+    """The starts A (M, D, R), W (M, R, N) with non-zero likelihood.
 
     Raises
     ------

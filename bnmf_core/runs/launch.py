@@ -15,7 +15,7 @@ from bnmf_core.analysis import evidence
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError
-from bnmf_core.core.names import listed, told_apart
+from bnmf_core.core.names import distinct_labels, listed
 from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import build, declarations
@@ -409,7 +409,7 @@ def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
     runs = list(runs)
     seeded = {run.id: f"{run_label(run)}, seed {run.spec.seed}" for run in runs}
     begun = {run.id: f"{seeded[run.id]}, {moment(run.created)}" for run in runs}
-    return told_apart({run.id: run_label(run) for run in runs}, seeded, begun)
+    return distinct_labels({run.id: run_label(run) for run in runs}, seeded, begun)
 
 
 def group_names(
@@ -428,7 +428,7 @@ def group_names(
             group: f"{label} × {sizes[group]}" if sizes[group] > 1 else label
             for group, label in labels.items()
         }
-    return told_apart(labels, run_names(runs))
+    return distinct_labels(labels, run_names(runs))
 
 
 def moment(time: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numba
 
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.kinds import Kind
 from bnmf_core.numerics.compiling import listen
@@ -30,7 +30,7 @@ MADE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("digits", USUAL_MODEL, ("structure",)),
     ("two_solutions", USUAL_MODEL, ()),
     ("newsgroups", USUAL_MODEL, ("structure",)),
-    ("signatures", given(model_for(Kind.COUNTS)).key, ("structure", "resampling")),
+    ("signatures", required(model_for(Kind.COUNTS)).key, ("structure", "resampling")),
 )
 
 

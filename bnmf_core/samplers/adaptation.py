@@ -55,7 +55,7 @@ class Adaptation:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What has happened to c chains since the last recorded state.
+    """Tally of c chains since the last recorded state.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Tally:
         )
 
     def diagnostics(self, updates: int, step_size: np.ndarray) -> dict[str, np.ndarray]:
-        """What is recorded with a state, (c,) each, after so many updates of this size (c,)."""
+        """Diagnostics of a state, (c,) each, after so many updates of this size (c,)."""
         return {
             "accepted": self.moved,
             "acceptance": self.probability / updates,

@@ -41,7 +41,7 @@ def longest_setting() -> int:
 
 @dataclass(frozen=True, eq=False)
 class WarmUp:
-    """What the adaptive warm-up of c chains has recorded so far.
+    """Record of the adaptive warm-up of c chains.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class WarmUp:
 
     @classmethod
     def begin(cls, A: np.ndarray, W: np.ndarray) -> "WarmUp":
-        """Of chains that start at A (c, R, D), W (c, R, N)."""
+        """Warm-up of chains that start at A (c, R, D), W (c, R, N)."""
         empty = np.empty((0, A.shape[0], 3 * A.shape[1] + 1))
         return cls(empty, 1, _directions(A), _directions(W), 0.0)
 
@@ -91,13 +91,13 @@ class WarmUp:
         sizes = [_effective(later[:, :, q].T) for q in range(later.shape[2])]
         least = min(sizes)
         autocorrelation = self.spacing * len(later) / least
-        kept = replace(
+        thinned = replace(
             self,
             record=self.record[1::2].copy(),
             spacing=2 * self.spacing,
             autocorrelation=autocorrelation,
         )
-        return kept, least >= NEEDED
+        return thinned, least >= NEEDED
 
 
 def thinning_of(warm_up: WarmUp, least: int, draws: int, longest: int) -> int:

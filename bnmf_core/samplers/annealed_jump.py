@@ -49,7 +49,7 @@ class Bridge(Path, Protocol):
 
 @dataclass(frozen=True)
 class Anchors:
-    """What entries are like around each of K modes, and the powers on the way from there.
+    """Moments of entries around each of K modes, and the powers of the annealing.
 
     mean, variance : (K, R, D + N), of q's entries, before they are cut; A's before W's.
     powers : (T + 1,), from 0 to 1.
@@ -85,7 +85,7 @@ class Anchors:
 
 
 def moments(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is added up over draws A (c, R, D), W (c, R, N): two arrays (c, R, D + N).
+    """Summands of moments over draws A (c, R, D), W (c, R, N): two arrays (c, R, D + N).
 
     Of counts z and z²; where noise is Gaussian m and m² + v, the moments of entries' conditional
     normals before they are cut.

@@ -1,4 +1,4 @@
-"""Chains that walk side by side: how a run's chains and draws are shared out, and what is kept.
+"""Parallel chains: how a run's chains and draws are divided into shards, and thinning.
 
 The chains of one shard share every product with X. There are two shards at least, to keep two
 cores busy, and more where the chains are many, so that a cluster can share them.
@@ -57,7 +57,7 @@ def shard_sizes(settings: Any, particles: int) -> list[int]:
 
 
 def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
-    """The number of the shard's first chain, and the particles asked of each of its chains."""
+    """Number of the shard's first chain, and of the particles of each of its chains."""
     groups = _groups(settings.chains)
     if shard.size < groups[shard.index]:  # fewer particles than chains: each chain makes one
         return shard.start, np.ones(shard.size, dtype=int)
@@ -67,7 +67,7 @@ def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
 
 
 def _groups(chains: int) -> np.ndarray:
-    """How many chains go together, for each shard."""
+    """Number of chains in each shard."""
     shards = min(chains, max(FEWEST_SHARDS, -(-chains // MOST_TOGETHER)))
     each, rest = divmod(chains, shards)
     return each + (np.arange(shards) < rest)
@@ -85,14 +85,14 @@ def recorded(
     W: np.ndarray,
     diagnostics: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> Batch:
-    """Where the chains are at their draw of this number, which is 0 or below in the warm-up.
+    """States of the chains at their draw of this number, which is 0 or below in the warm-up.
 
     A chain that has made its draws goes on beside the others, unrecorded.
 
     Parameters
     ----------
-    state : with ``draws`` (c,), particles asked of each chain, and ``first``, the number of the
-        first chain in the run.
+    state : with ``draws`` (c,), the particles of each chain, and ``first``, the number of the first
+        chain in the run.
     A : (c, R, D), W : (c, R, N), and diagnostics (c,), of all chains.
     """
     chosen = np.flatnonzero(state.draws >= draw)

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from scipy.special import logit
 
-from bnmf_core.core.model import Support, given
+from bnmf_core.core.model import Support, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.starting import LIFT, lifted
 
@@ -56,7 +56,7 @@ class Coordinates(Protocol):
         """
 
     def log_constant(self, problem: Problem) -> float:
-        """What the log density in q lacks for its total to be that of the posterior in (A, W)."""
+        """Constant that turns the log density in q into that of the posterior in (A, W)."""
 
 
 def coordinates(problem: Problem) -> Coordinates:
@@ -84,7 +84,7 @@ class EntryCoordinates:
 
     @property
     def reflected(self) -> None:
-        """There are no walls."""
+        """No coordinate is reflected."""
 
     @property
     def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:
@@ -119,7 +119,7 @@ class EntryCoordinates:
 
         Of a logarithm x′ = x and x″/x′ = 1, of a logit x(1 − x) and 1 − 2x.
         """
-        log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
+        log_joint_and_score, D = required(problem.model.log_joint_and_score), self.D
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             F, e = self._entries(q)
@@ -203,7 +203,7 @@ class SimplexCoordinates:
         return slice(self.D - 1, None)
 
     def log_constant(self, problem: Problem) -> float:
-        """Of the unit of W."""
+        """Constant from the unit of W."""
         return problem.rank * problem.dataset.N * float(np.log(self.unit))
 
     @cached_property
@@ -229,7 +229,8 @@ class SimplexCoordinates:
 
     def density(self, problem: Problem) -> Density:
         """log p and its gradient, with the sticks' Jacobian."""
-        log_joint_and_score, D, unit = given(problem.model.log_joint_and_score), self.D, self.unit
+        log_joint_and_score = required(problem.model.log_joint_and_score)
+        D, unit = self.D, self.unit
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             y, V = q[:, :, : D - 1], q[:, :, D - 1 :]

@@ -1,4 +1,4 @@
-"""What negative binomial counts add to a Gibbs sweep: the dispersion, and a gamma for every entry.
+"""Gibbs updates for negative binomial counts: the dispersion, and a gamma for every entry.
 
 A count is Poisson with the mean g y, y = (AW)_dn, g ~ Gamma(k, k). The dispersion k is drawn with
 all g integrated out, so that it moves freely; given k, g ~ Gamma(k + x, k + y) wherever X was seen.
@@ -14,7 +14,7 @@ from bnmf_core.numerics.counts import Counts
 
 # Width of the first interval of log k, and how often it is widened at most.
 WIDTH, WIDENED = 0.5, 20
-# Entries of g that are held together.
+# Number of entries of g in memory at once.
 BLOCK_ENTRIES = 2**18
 
 

@@ -176,7 +176,7 @@ def rescale(
 def _terms(
     A: np.ndarray, W: np.ndarray, of_A: Entries, of_W: Entries
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of every component, (m, R): ⟨linear, A⟩, ⟨precision, A²⟩, ⟨linear, W⟩, ⟨precision, W²⟩."""
+    """Terms of every component, (m, R): ⟨linear, A⟩, ⟨precision, A²⟩ and the same of W."""
     a1, w1 = np.vecdot(A, of_A.linear), np.vecdot(W, of_W.linear)
     return a1, np.vecdot(A * A, of_A.precision), w1, np.vecdot(W * W, of_W.precision)
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Capability, EntryPrior, given
+from bnmf_core.core.model import Capability, EntryPrior, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers import sources
 from bnmf_core.samplers.adaptive import (
@@ -48,13 +48,13 @@ from bnmf_core.samplers.truncated_normal import (
 )
 from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
-# Entries of chains that are swept together: what they need stays in the second cache.
+# Entries of chains that are swept together: their data stay in the L2 cache.
 ENTRIES_TOGETHER = 2**16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, where they start, what is kept."""
+    """Number of chains, starts, and thinning."""
 
     chains: int = chains_setting(1)
     warm_up: int = warm_up_setting(100)
@@ -65,9 +65,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class State:
-    """Where c chains are, A (c, R, D) and W (c, R, N).
+    """State of c chains, A (c, R, D) and W (c, R, N).
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     k : (c,) the dispersion of negative binomial counts, which is drawn as well; (0,) elsewhere.
     sweeps : done. warm_up : what an adaptive warm-up has recorded; None once it is over.
     begin, thinning : sweeps before the draws, and for each of them; those of the settings, or as
@@ -114,7 +114,7 @@ def step(
 
     A warm-up of fixed length is recorded at the same distance, counted back from its end.
     """
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     left = fitting(state.draws.size * work_per_sweep(problem))
     while state.warm_up is not None and left:
         state = _swept(problem, state, rng)
@@ -128,8 +128,8 @@ def step(
         after = state.sweeps - state.begin
         if after % state.thinning == 0:
             known = {"dispersion": state.k} if state.k.size else {}
-            kept.append(recorded(state, after // state.thinning, state.A, state.W, known))
-    return state, joined(problem, kept)
+            batches.append(recorded(state, after // state.thinning, state.A, state.W, known))
+    return state, joined(problem, batches)
 
 
 def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
@@ -142,7 +142,7 @@ def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
 
 def warmed(problem: Problem, state: State, settings: Settings) -> State:
     """The chains after a sweep of an adaptive warm-up, which may be its last."""
-    warm_up = given(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
+    warm_up = required(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
     if not warm_up.full:
         return replace(state, warm_up=warm_up)
     warm_up, stationary = warm_up.checked()
@@ -188,7 +188,7 @@ def sweep(
     if sources.serve(problem):
         A, W, _ = sources.sweep(problem, A, W, np.empty(0), rng)
         return A, W
-    drawn = given(problem.model.conditionals)(problem.model_settings)
+    drawn = required(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen
     if seen is not None:
@@ -282,7 +282,7 @@ def work(problem: Problem, settings: Settings) -> float:
 
 
 def works(problem: Problem, _: Settings) -> str:
-    """Of counts other works than of Gaussian noise."""
+    """References, which differ for counts and Gaussian noise."""
     return sources.works(problem) if sources.serve(problem) else ALGORITHM.reference
 
 

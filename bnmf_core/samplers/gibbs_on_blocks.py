@@ -21,7 +21,7 @@ from bnmf_core.blocks.whole import block_problem, whole_of
 from bnmf_core.core.algorithm import Batch, OnBlocks, Scores, Shard
 from bnmf_core.core.errors import SettingsError, StoreError
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
-from bnmf_core.core.model import given
+from bnmf_core.core.model import required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.whole import AllObservations
 from bnmf_core.numerics.counts import Counts
@@ -36,13 +36,13 @@ from bnmf_core.samplers.chains import joined, recorded
 from bnmf_core.samplers.starting import starts
 from bnmf_core.solvers.nnls import solve_weights
 
-# Of the generators of blocks, beside those of shards and particles.
+# Stream of the generators of blocks, distinct from those of shards and particles.
 BLOCK_KEY = 2
 
 
 @dataclass(frozen=True)
 class State:
-    """Where chains are between two passes.
+    """State of chains between two passes.
 
     chains : the bases and the sample's weights that were recorded last, and how far they are.
     A : (c, R, D) the bases of the next pass. seed : of the run.
@@ -55,7 +55,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What a pass brings back of one block.
+    """Results of a pass for one block.
 
     W : (c, R, n) weights that were drawn. sums : what A is drawn from, added over blocks.
     loss, log_joint : (c,). data : as of :class:`~bnmf_core.passes.sums.Sums`.
@@ -174,7 +174,7 @@ def _of_gaussian(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
     """Weights under Gaussian noise, X Wᵀ and W Wᵀ, and the squared errors."""
-    law = given(problem.model.conditionals)(problem.model_settings)
+    law = required(problem.model.conditionals)(problem.model_settings)
     gram = A @ A.transpose(0, 2, 1)
     W = gibbs.draw(W, squared_error.times(X, A), gram, law.noise_variance, law.W, rng)
     found = squared_error.of_factors(problem, i, X, A, W, judged=False)
@@ -206,7 +206,7 @@ def _bases(
     """Draw A (c, R, D) from the sums of a pass."""
     if sources.serve(problem):
         return sources.drawn(sources.of(problem).A, sums[0], sums[1], rng)
-    law = given(problem.model.conditionals)(problem.model_settings)
+    law = required(problem.model.conditionals)(problem.model_settings)
     return gibbs.draw(A, sums[0], sums[1], law.noise_variance, law.A, rng)
 
 
@@ -218,7 +218,7 @@ def check(problem: Problem, settings: gibbs.Settings) -> None:
     SettingsError
         Saying what can.
     """
-    given(gibbs.ALGORITHM.check)(problem, settings)
+    required(gibbs.ALGORITHM.check)(problem, settings)
     if sources.serve(problem) and sources.of(problem).dispersion is not None:
         raise SettingsError(
             "Gibbs over blocks cannot draw a dispersion of counts; choose the Poisson model."

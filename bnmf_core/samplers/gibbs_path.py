@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from bnmf_core.core.errors import raise_if_cancelled
-from bnmf_core.core.model import Conditionals, given
+from bnmf_core.core.model import Conditionals, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.populations import Population
 from bnmf_core.numerics.residuals import squared_errors
@@ -36,7 +36,7 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Where chains that set out at a factorization have been.
+    """Region visited by chains that start at a factorization.
 
     A, W : truncated normals around their draws of Aᵀ (R, D) and W (R, N).
     centre : the mean of their draws, Aᵀ (R, D) and W (R, N).
@@ -60,8 +60,8 @@ class ConditionalPosterior:
 
     @cached_property
     def drawn(self) -> Conditionals:
-        """What one entry is drawn from."""
-        return given(self.problem.model.conditionals)(self.problem.model_settings)
+        """Conditionals of entries."""
+        return required(self.problem.model.conditionals)(self.problem.model_settings)
 
     @cached_property
     def heat(self) -> float:
@@ -70,7 +70,7 @@ class ConditionalPosterior:
 
     @cached_property
     def priors(self) -> tuple[Entries, Entries]:
-        """Of the entries of Aᵀ (R, D) and of W (R, N)."""
+        """Priors of the entries of Aᵀ (R, D) and of W (R, N)."""
         data, R = self.problem.dataset, self.problem.rank
         return Entries.of(self.drawn.A, (R, data.D)), Entries.of(self.drawn.W, (R, data.N))
 
@@ -81,7 +81,7 @@ class ConditionalPosterior:
 
     @cached_property
     def constant(self) -> float:
-        """What the log joint has besides the terms in A and W; the same wherever it is asked."""
+        """The constant term of the log joint, independent of A and W."""
         data, R = self.problem.dataset, self.problem.rank
         A, W = np.full((1, R, data.D), 0.5), np.full((1, R, data.N), 0.5)
         squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
@@ -90,20 +90,20 @@ class ConditionalPosterior:
         return float((whole - plain - self.log_prior(A, W))[0])
 
     def given_W(self, W: np.ndarray) -> Given:
-        """What Aᵀ is drawn from."""
+        """Conditional of Aᵀ."""
         seen = self.problem.seen
         return Given(W, self.problem.times_rows(W), None if seen is None else seen.T)
 
     def given_A(self, A: np.ndarray) -> Given:
-        """What W is drawn from, A (m, R, D)."""
+        """Conditional of W, given A (m, R, D)."""
         return Given(A, self.problem.times_columns(A), self.problem.seen)
 
     def log_joint(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
-        """Of A (m, R, D) and W (m, R, N), (m,); ``known`` is what W was drawn from."""
+        """Log joint of A (m, R, D) and W (m, R, N), (m,); ``known`` : conditional of W."""
         return self.log_likelihood(A, W, known) + self.log_prior(A, W)
 
     def log_likelihood(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
-        """What :meth:`log_joint` adds to :meth:`log_prior`: it depends on AW only.
+        """:meth:`log_joint` minus :meth:`log_prior`: it depends on AW only.
 
         ``known`` may also be what Aᵀ was drawn from, given this W.
         """
@@ -124,7 +124,7 @@ class ConditionalPosterior:
         rng: np.random.Generator,
         stopped: Callable[[], bool] | None = None,
     ) -> Neighbourhood:
-        """What chains meet that set out at A (D, R), W (R, N)."""
+        """Explore the surroundings of A (D, R), W (R, N) by chains."""
         start_A, start_W = self.problem.model.scale(A[None], W[None])
         chains = [
             np.repeat(F, CHAINS, axis=0).copy() for F in (start_A.transpose(0, 2, 1), start_W)
@@ -155,7 +155,7 @@ class ConditionalPosterior:
         return GibbsPath(self, around)
 
     def log_prior(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Of A (m, R, D) and W (m, R, N), (m,), without its constants."""
+        """Log prior of A (m, R, D) and W (m, R, N), (m,), without its constants."""
         of_A, of_W = self.priors
         return of_A.log_density(A) + of_W.log_density(W)
 
@@ -212,7 +212,7 @@ class GibbsPath:
         return Population((A, W), log_joint - self.log_start(A, W))
 
     def _between(self, power: float) -> tuple[Entries, Entries, float]:
-        """What entries of A and of W have of their own at this power, and that of X over σ²."""
+        """Priors of entries of A and of W at this power, and the power of X over σ²."""
         ends = zip((self.around.A, self.around.W), self.posterior.priors, strict=True)
         of_A, of_W = (near.entries.towards(prior, power) for near, prior in ends)
         return of_A, of_W, power * self.posterior.heat

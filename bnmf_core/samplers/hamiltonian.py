@@ -28,7 +28,7 @@ class Point:
 
 
 class Outcome(NamedTuple):
-    """Where the chains are after a trajectory, and (c,) arrays that say how it went."""
+    """State of the chains after a trajectory, and its diagnostics (c,)."""
 
     point: Point
     accepted: np.ndarray

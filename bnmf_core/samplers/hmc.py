@@ -37,7 +37,7 @@ JITTER = 0.1
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, how they move, where they start, what is kept."""
+    """Number of chains, moves, starts, and thinning."""
 
     chains: int = chains_setting(2)
     warm_up: int = setting(
@@ -67,7 +67,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Trajectories of c chains that are under way.
+    """Unfinished trajectories of c chains.
 
     Attributes
     ----------
@@ -125,11 +125,11 @@ def started(
 def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
-    """A bounded number of leapfrog steps; what is kept and what is recorded as in Gibbs."""
+    """A bounded number of leapfrog steps; thinning and recording as in Gibbs."""
     chart = coordinates(problem)
     density = chart.density(problem)
     left = fitting(work_per_leapfrog(problem, state.draws.size))
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     while left > 0 and state.sweeps < state.total:
         trajectory = state.trajectory or _set_out(state, rng)
         count = min(left, settings.leapfrog_steps - trajectory.leapfrogs)
@@ -148,12 +148,12 @@ def step(
             draw = after // settings.thinning
             A, W = chart.to_factors(state.point.q)
             updates = min(settings.thinning, state.sweeps)
-            told = state.tally.diagnostics(updates, trajectory.step_size)
+            diagnostics = state.tally.diagnostics(updates, trajectory.step_size)
             # The energy is what fresh momenta gave the trajectory.
-            told |= {"energy": trajectory.energy}
-            kept.append(recorded(state, draw, A.transpose(0, 2, 1), W, told))
+            diagnostics |= {"energy": trajectory.energy}
+            batches.append(recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics))
             state = replace(state, tally=Tally.empty(state.draws.size))
-    return state, joined(problem, kept)
+    return state, joined(problem, batches)
 
 
 def _set_out(state: State, rng: np.random.Generator) -> Trajectory:

@@ -5,14 +5,14 @@ import numpy as np
 from bnmf_core.lazy import lazy
 
 optimize = lazy("scipy.optimize")
-# Errors that agree to so many digits are those of one minimum.
+# Errors that agree to this many digits belong to one minimum.
 DIGITS = 9
 
 
 def landmarks(
     A: np.ndarray, squared_error: np.ndarray, threshold: float, most: int
 ) -> list[tuple[int, np.ndarray]]:
-    """Of each group of alike bases A (m, D, R) its best, at most so many, the largest group first.
+    """The best basis of each group of similar A (m, D, R), at most so many, largest group first.
 
     From the best to the worst, a basis joins the first group to whose best it has no angle between
     matched components above ``threshold``, in degrees, or else begins a group. Returns the index of

@@ -41,7 +41,7 @@ LABEL = "Langevin"
 
 @dataclass(frozen=True)
 class Settings:
-    """How many chains, how they move, where they start, what is kept."""
+    """Number of chains, moves, starts, and thinning."""
 
     chains: int = chains_setting(2)
     warm_up: int = setting(

@@ -46,7 +46,7 @@ SEARCHED, PILOTED = 0.1, 0.2
 
 @dataclass(frozen=True)
 class Settings:
-    """Where modes come from, how they are fitted, and how chains go on from there."""
+    """Search and fit of modes, and the chains that follow."""
 
     chains: int = chains_setting(4)
     start: str = setting(
@@ -110,7 +110,7 @@ class Settings:
 class State:
     """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
 
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     jumps, total : done by each chain and to do. accepted : (c,) of those since the last record.
     landed : jumps accepted so far. left : groups of restarts that all pilot chains left. seed : of
     the run.
@@ -171,7 +171,7 @@ def step(
         return _piloted(problem, state, state.pilot, settings, rng), joined(problem, [])
     proposal = state.proposal
     assert proposal is not None
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     begun = state.jumps
     for _ in range(fitting(state.draws.size * work_per_jump(problem, settings))):
         if state.jumps == state.total:
@@ -181,12 +181,12 @@ def step(
         if after % settings.thinning == 0:
             draw = after // settings.thinning
             acceptance = {"acceptance": state.accepted / settings.thinning}
-            kept.append(recorded(state, draw, state.A, state.W, acceptance))
+            batches.append(recorded(state, draw, state.A, state.W, acceptance))
             state = replace(state, accepted=np.zeros_like(state.accepted))
     note = "" if begun else _note(proposal, state.left, settings)
     if state.jumps == state.total and not state.landed:
         note = " ".join(filter(None, (note, _none_accepted(proposal, state))))
-    return state, replace(joined(problem, kept), note=note)
+    return state, replace(joined(problem, batches), note=note)
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
@@ -214,7 +214,7 @@ def _piloted(
     dropped = settings.pilot // 3
 
     def moments(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
+        """Summands of the pilot: z and z zᵀ (c, d), (c, d, d), or moments of entries."""
         if not _fits(problem, settings):
             return annealed_jump.moments(problem, A, W)
         z = fitted_jump.logarithms(fitted_jump.floored(A), fitted_jump.floored(W))
@@ -277,13 +277,13 @@ def _modes_of(proposal: FittedModes | Anchors) -> int:
 
 
 def _none_accepted(proposal: FittedModes | Anchors, state: State) -> str:
-    """That every chain stayed in its mode, and what to do; "" with one mode."""
+    """Note that every chain stayed in its mode, with advice; "" with one mode."""
     if _modes_of(proposal) == 1:
         return ""
     do = "more steps of an annealed jump are accepted more often"
     if isinstance(proposal, FittedModes):
         do = "an annealed proposal is accepted more often"
-    # The same for every chain: what is said twice is shown once.
+    # The sentence is the same for every chain, so it is shown once.
     return (
         f"A chain accepted none of its {state.total:,} jumps, so that its draws say nothing of how "
         f"probable modes are; {do}."

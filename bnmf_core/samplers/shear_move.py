@@ -17,7 +17,7 @@ from bnmf_core.core.model import GammaPrior
 
 # A slope along the whole interval that is as good as none, and one that leaves one end only.
 FLAT, STEEP = 1e-9, 700.0
-# No entry is taken to be 0.
+# Minimum value of an entry.
 TINY = 1e-300
 
 
@@ -82,7 +82,7 @@ def _along(slope: float, length: float, u: float) -> float:
 
 @numba.njit(cache=True, nogil=True)
 def _gained(F: np.ndarray, other: np.ndarray, step: float, shape: float) -> float:
-    """What the power of a gamma density gains from F to F + step·other."""
+    """Change of the log power term of a gamma density from F to F + step·other."""
     if shape == 1.0:
         return 0.0
     found = 0.0

@@ -16,7 +16,7 @@ sums over rows and columns are held. An entry that was not seen is in no sum.
 import numba
 import numpy as np
 
-from bnmf_core.core.model import GammaPrior, Sources, given
+from bnmf_core.core.model import GammaPrior, Sources, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.binomial import LOG_FACTORIALS, draw
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
@@ -27,7 +27,7 @@ from bnmf_core.samplers import dispersion, scale_move, shear_move
 ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
-# Multiply-adds that a gamma draw, a binomial draw, and one count by itself are worth.
+# Cost in multiply-adds of a gamma draw, a binomial draw, and one count.
 GAMMA_WORK, BINOMIAL_WORK, COUNT_WORK = 150.0, 200.0, 30.0
 # Products with A and W, and values of the density of k, of one sweep over dispersed counts.
 DISPERSED, SLICES = 10.0, 6.0
@@ -40,11 +40,11 @@ def serve(problem: Problem) -> bool:
 
 def of(problem: Problem) -> Sources:
     """The sources of the problem's model."""
-    return given(problem.model.sources)(problem.model_settings, problem.dataset.D)
+    return required(problem.model.sources)(problem.model_settings, problem.dataset.D)
 
 
 def works(problem: Problem) -> str:
-    """Where the sweeps of the problem's counts were published, in short."""
+    """Short references for the sweeps of the problem's counts."""
     return "Cemgil 2009" + "; Zhou & Carin 2015" * (of(problem).dispersion is not None)
 
 

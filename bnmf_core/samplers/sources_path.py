@@ -44,7 +44,7 @@ class Gammas:
 
     @classmethod
     def of_moments(cls, mean: np.ndarray, variance: np.ndarray) -> "Gammas":
-        """Those with these means and variances."""
+        """Gamma distributions with these means and variances."""
         variance = np.maximum(variance, np.finfo(float).tiny)
         shape = np.maximum(mean**2 / variance, LEAST_SHAPE)
         return cls(shape, shape / mean)
@@ -55,14 +55,14 @@ class Gammas:
         return np.maximum(drawn / self.rate, sources.TINY)
 
     def log_density(self, F: np.ndarray) -> np.ndarray:
-        """Of F (m, …), all entries together, (m,)."""
+        """Log density of F (m, …), all entries together, (m,)."""
         parts = (self.shape - 1.0) * np.log(F) - self.rate * F
         found: np.ndarray = self.constant + parts.reshape(F.shape[0], -1).sum(axis=1)
         return found
 
     @cached_property
     def constant(self) -> np.ndarray:
-        """What the log density has besides the terms in the entries."""
+        """Constant of the log density."""
         parts = self.shape * np.log(self.rate) - gammaln(self.shape)
         return np.asarray(parts.sum(axis=(-2, -1)))
 
@@ -110,7 +110,7 @@ class SourcesPath:
 
     @cached_property
     def priors(self) -> Sources:
-        """Of A and W."""
+        """Priors of A and W."""
         return sources.of(self.problem)
 
     @cached_property

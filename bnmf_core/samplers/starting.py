@@ -1,4 +1,4 @@
-"""Where chains start, whichever sampler walks them, and what is refused before they do."""
+"""Starts of chains for all samplers, and checks before they start."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def start_setting() -> str:
 def checking(
     label: str, conditionals: bool = False, refused: str = ""
 ) -> Callable[[Problem, Any], None]:
-    """What a sampler of this name asks of a problem and of settings before it is queued.
+    """Return the check of a problem and of settings before a sampler of this name is queued.
 
     It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
     zeros, no known factorization; no conditional draws where it lives on them; counts with a

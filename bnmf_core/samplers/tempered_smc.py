@@ -13,7 +13,7 @@ multinomial for the latent sources, in which all components have the same share,
 The product of the mean weights estimates the evidence p(X), without bias for a fixed ladder of β
 and consistently for this one, which follows the population (Beskos and others 2016). Populations
 are independent, each a shard; together they stand for the posterior when each counts by its own
-estimate of the evidence, and the spread of these estimates is the error that can be told. It is no
+estimate of the evidence, and the spread of these estimates is the measurable error. It is no
 bound: a mode that hardly any population finds on its way down adds to the error only once one has,
 so that populations that agree may all lie too low. Where dimensions are many, compare with the
 evidence of modes that are known.
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
-from bnmf_core.core.model import Capability, given
+from bnmf_core.core.model import Capability, required
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.numerics.linalg import evenly_spaced
@@ -35,15 +35,15 @@ from bnmf_core.samplers.chains import joined
 from bnmf_core.samplers.sources_path import SourcesPath, around_prior
 from bnmf_core.samplers.starting import check_conditionals, check_posterior, check_undispersed
 
-# Halvings of the interval, on a log scale, in which a rise of the power is looked for.
+# Number of bisections, on a log scale, for the next power.
 HALVINGS = 60
-# Rises of the power in a run of typical size; for estimates of time only.
+# Typical number of tempering steps; for estimates of time only.
 TYPICAL_RISES = 150
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How many populations, how large, and how slowly they go."""
+    """Number and size of populations, and the pace of tempering."""
 
     populations: int = setting(
         4,
@@ -81,7 +81,7 @@ class State:
     """A population of n particles at one power of the likelihood.
 
     place : A (n, R, D), W (n, R, N), and of counts what a place on their path has besides. draws :
-    how many particles are asked for. power : β. first : the first power above 0, 0 before. left :
+    number of requested particles. power : β. first : the first power above 0, 0 before. left :
     sweeps to do at this power. rises : of the power so far. log_evidence : of X to the power β, so
     far.
     """
@@ -113,7 +113,7 @@ def step(
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps and rises; the population is handed over at the end of the last.
 
-    Where fewer particles are asked for than there are, those at evenly spaced places: all count the
+    Where fewer particles are requested than there are, evenly spaced ones: all count the
     same, as the last rise was followed by resampling.
     """
     for _ in range(fitting(settings.population * work_per_sweep(problem))):
@@ -130,7 +130,7 @@ def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:
     if sources.serve(problem):
         place = _path(problem).swept(state.place, state.power, rng)
         return replace(state, place=place, left=state.left - 1)
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    variance = required(problem.model.conditionals)(problem.model_settings).noise_variance
     A, W = state.place
     A, W = gibbs.sweep(problem, A, W, rng, variance / state.power)
     A, W, _ = scale_move.move(problem, A, W, rng)
@@ -157,11 +157,11 @@ def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.G
 
 
 def _log_ratio(problem: Problem, place: tuple[np.ndarray, ...]) -> np.ndarray:
-    """log p(X | A, W) with every constant (n,); of counts, with what is said of their sources."""
+    """log p(X | A, W) with every constant (n,); of counts, with the term of their sources."""
     if sources.serve(problem):
         return _path(problem).population(place).log_ratio
     A, W = place
-    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    variance = required(problem.model.conditionals)(problem.model_settings).noise_variance
     data = problem.dataset
     squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
     return -squared / (2 * variance) - 0.5 * data.observed * np.log(2 * np.pi * variance)

@@ -1,6 +1,6 @@
-"""Exact draws from a normal distribution kept to x ≥ 0, however far below zero its mean is.
+"""Exact draws from a normal distribution truncated to x ≥ 0, however far below zero its mean is.
 
-Those that are kept to 0 ≤ x ≤ b as well come from the same draw, with u between S(a + b/sd)/S(a)
+Draws truncated to 0 ≤ x ≤ b come from the same draw, with u between S(a + b/sd)/S(a)
 and 1; where the mean lies beyond b/2, b − x is drawn, so that u keeps its digits.
 
 With a = −mean/sd and S the survival function of a standard normal, the value with survival
@@ -341,7 +341,7 @@ def _exponential_part(t: float, u: float) -> float:
 
 @numba.njit(cache=True, error_model="numpy")
 def _set_out(pull: float, sd: float, largest: float, u: float) -> tuple[float, float]:
-    """What :func:`_draw` is given for a density ∝ exp(−pull·x − ½x²/sd²) on 0 ≤ x ≤ largest."""
+    """Arguments of :func:`_draw` for a density ∝ exp(−pull·x − ½x²/sd²) on 0 ≤ x ≤ largest."""
     reach = largest / sd
     if sd == np.inf or reach < NARROW:
         return 0.0, 1.0

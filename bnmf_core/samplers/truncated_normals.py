@@ -36,7 +36,7 @@ class TruncatedNormals:
 
     @property
     def mean(self) -> np.ndarray:
-        """Of every entry, were there no largest: the mean of a normal that is cut at 0."""
+        """Mean of every entry without upper bound: that of a normal truncated at 0."""
         sd = self.entries.precision**-0.5
         place = self.entries.linear * sd
         return sd * (place + np.exp(-0.5 * (place**2 + np.log(2 * np.pi)) - log_ndtr(place)))

@@ -30,7 +30,7 @@ class State:
     Attributes
     ----------
     point : where the chains are, q (c, R, K). adaptation, tally : see there.
-    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    draws : (c,) number of particles of each chain. first : number of the first chain in the run.
     sweeps, total : updates done and to do.
     """
 
@@ -98,7 +98,7 @@ def walk(
     adaptive : whether the warm-up changes the step sizes.
     """
     chart = coordinates(problem)
-    kept: list[Batch] = []
+    batches: list[Batch] = []
     for _ in range(fitting(2 * work)):  # it takes twice as long as so many in a product
         if state.sweeps >= state.total:
             break
@@ -119,8 +119,8 @@ def walk(
         if after % settings.thinning == 0:
             with np.errstate(all="ignore"):  # a chain that has left the ground ends with this
                 A, W = chart.to_factors(outcome.point.q)
-            told = tally.diagnostics(min(settings.thinning, sweeps), step_size)
+            diagnostics = tally.diagnostics(min(settings.thinning, sweeps), step_size)
             draw = after // settings.thinning
-            kept.append(recorded(state, draw, A.transpose(0, 2, 1), W, told))
+            batches.append(recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics))
             state = replace(state, tally=Tally.empty(state.draws.size))
-    return state, joined(problem, kept)
+    return state, joined(problem, batches)

@@ -88,7 +88,7 @@ def methods(answer: Answer) -> str:
         f"observations{missing} was approximated by non-negative matrix factorization, X ≈ A W, "
         f"with {comparison.rank} components{under}."
         f"{_model_settings(comparison)}{held} The factorizations were {listed(runs)}. The best has "
-        f"a {comparison.measure_heading} of {comparison.measure_told(best)}.",
+        f"a {comparison.measure_heading} of {comparison.format_measure(best)}.",
         f"Factorizations were compared by {_inside(distance.label)} between their matched "
         f"components ({distance.reference}), and grouped into modes by complete linkage: any two "
         f"factorizations that make a mode are at most {answer.modes.threshold:.3g}"

@@ -80,7 +80,7 @@ def _modes(subject: Subject) -> str:
                     "" if np.isnan(mode["below_best"]) else f"{mode['below_best']:.1f}",
                     mass_in_words(mode),
                     "" if np.isnan(mode["draws"]) else percent(mode["draws"]),
-                    comparison.measure_told(mode["best_error"]),
+                    comparison.format_measure(mode["best_error"]),
                     f"{mode['size']:.0f}",
                 ),
             ),

@@ -1,4 +1,4 @@
-"""Where a solver ends that starts at a draw: the optimum whose basin the draw lies in."""
+"""The optimum that a solver reaches from a draw: the draw lies in its basin."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping
 
-# Draws that are solved side by side.
+# Number of draws that are solved together.
 BLOCK = 20
-# Optima are told apart at 15°: near enough is where a factorization still turns by less than a
-# third of that. On a ridge it may turn for ever, and is left where it is.
+# Optima differ from 15° on: near enough is where a factorization still turns by less than a third
+# of that. On a ridge it may turn for ever, and is left where it is.
 NEAR = Stopping(1_000, None, 0.0, movement=5.0, kkt=1e-2, gain=np.inf)
 
 
@@ -38,7 +38,7 @@ def optima_from(
     Raises
     ------
     Cancelled
-        When ``stopped()`` said so.
+        When ``stopped()`` returned True.
     """
     ends, solver = [], usual_solver(problem)
     with one_blas_thread():

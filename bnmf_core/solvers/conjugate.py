@@ -202,7 +202,7 @@ def _answer(
     row: int,
     odds: float,
 ) -> tuple[np.ndarray, float]:
-    """What the preconditioner answers to the curvature that a tied entry adds.
+    """Correction of the preconditioner for the curvature of a tied entry.
 
     The others of its row move it all together: κ u uᵀ, u = 1 on those that are free and κ = odds²
     times the row's curvature. With P⁻¹ without it, (P + κ u uᵀ)⁻¹ = P⁻¹ − c P⁻¹u uᵀP⁻¹; P⁻¹u, c.
@@ -226,7 +226,7 @@ def _take_off(z: np.ndarray, free: np.ndarray, row: int, answer: np.ndarray, par
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
 def _halve(inner: np.ndarray, left: np.ndarray) -> None:
-    """What one half of a product with H takes of the rows of a stack: left (R, 2 R + K).
+    """Coefficients of one half of a product with H for the rows of a stack: left (R, 2 R + K).
 
     ``inner`` (R, R + K) : of the other factor's direction with that factor and with X. The first
     columns of ``left``, that factor's Gram matrix, are there already.
@@ -309,7 +309,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     -------
     direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, by how
     much the quadratic falls along it, and whether it is the solution: short of the border, and as
-    accurate as was asked for.
+    accurate as requested.
     """
     R, K, kind = A.shape[0], Ut.shape[0], A.dtype
     # Of A and of W. A direction above its factor and the rows of X: what the direction comes to

@@ -34,7 +34,7 @@ from bnmf_core.solvers.ties import TiedSolution
 ROUND, SWEEPS = 5, 2
 FIRST_STEP = 0.5
 # The approach ends when an iteration lowers the divergence by less than this part of it: Newton's
-# method is then quicker. A drop that is asked for below the second number is left to it as well.
+# method is then quicker. A required drop below the second number is left to it as well.
 APPROACH_TOLERANCE, SINGLE = 1e-8, 1e-6
 # A divergence below this part of ΣX is not known well in single precision: it is left to Newton's
 # method however the factorization is to stop.
@@ -158,7 +158,7 @@ def _round(
 
 
 def _divergences(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Of factors as the steps keep them, A (m, R, D) and W (m, R, N)."""
+    """Divergences of factors A (m, R, D) and W (m, R, N)."""
     return problem.loss.values(problem, A.swapaxes(1, 2), W)
 
 

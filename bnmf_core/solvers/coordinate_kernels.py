@@ -50,7 +50,7 @@ def _descend(
     step: np.ndarray,
     last: np.ndarray,
 ) -> None:
-    """Steps of every weight of each line in turn; weights w (lines, R), y = B w kept."""
+    """Steps of every weight of each line in turn; weights w (lines, R), y = B w updated."""
     number = x.dtype.type
     lines, R = w.shape
     for k in range(lines):
@@ -271,7 +271,7 @@ def accelerated_rounds(
     """
     sides, held_of = (rows, columns), (held, np.zeros_like(held))
     for p in range(A.shape[0]):
-        kept, step, limit = (A[p], W[p]), steps[p], limits[p]
+        place, step, limit = (A[p], W[p]), steps[p], limits[p]
         far, new = (A[p].copy(), W[p].copy()), (np.empty_like(A[p]), np.empty_like(W[p]))
         best, now = np.inf, np.inf
         for _ in range(iterations[p]):
@@ -287,7 +287,7 @@ def accelerated_rounds(
                 step = max(step / SHRINKAGE, SMALLEST_STEP)
             else:
                 _extrapolate(new[1], W[p], step, far[1], held_of[1])
-                kept[0][:], kept[1][:] = far[0], new[1]
+                place[0][:], place[1][:] = far[0], new[1]
                 step = min(limit, GROWTH * step)
                 limit = min(1.0, LIMIT_GROWTH * limit)
                 best = min(best, now)

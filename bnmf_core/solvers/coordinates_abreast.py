@@ -118,7 +118,7 @@ def improve_abreast(
     floor: float,
     measured: bool,
 ) -> float:
-    """What :func:`improve` does, of many short lines that are the columns of ``across``."""
+    """Like :func:`improve`, for many short lines that are the columns of ``across``."""
     (n, R), number, found = F.shape, F.dtype.type, 0.0
     B, sums = np.ascontiguousarray(F.T), sums_of_columns(F)
     exponent, part = np.empty(GROUP, F.dtype), np.empty(GROUP, F.dtype)

@@ -122,8 +122,8 @@ def accurate(
     where there seems to be no minimum.
     """
     data = problem.dataset
-    given = problem, A, W, found, NEAR_ACCURACY, most, radius, ties
-    towards = directions(*given, exact=data.is_sparse)
+    arguments = problem, A, W, found, NEAR_ACCURACY, most, radius, ties
+    towards = directions(*arguments, exact=data.is_sparse)
     left = np.flatnonzero(~towards.solved & np.isinf(radius) & (towards.products < most))
     if left.size and not data.is_sparse and data.D * data.N <= WHOLE_ENTRIES:
         again = directions(

@@ -18,9 +18,9 @@ from bnmf_core.solvers.solution import (
     start_full,
 )
 
-# Whether a factorization has converged is asked each time its iterations have grown so much.
-ASKED_AGAIN = 1.5
-# Iterations that a typical factorization takes to converge.
+# Convergence is checked each time the iterations have grown by this factor.
+CHECK_GROWTH = 1.5
+# Typical number of iterations to convergence.
 MANY = 1000.0
 
 
@@ -38,7 +38,7 @@ def full_solver(
         if stopping.tolerance is not None:
             return advance_full(problem, solution, stopping, work, update)
         done = int(solution.iterations[solution.active].min())
-        most = max(CHECK_EVERY, int((ASKED_AGAIN - 1) * done))
+        most = max(CHECK_EVERY, int((CHECK_GROWTH - 1) * done))
         after = advance_full(problem, solution, stopping, work, update, most)
         return _settled(problem, solution, after, stopping)
 
@@ -49,11 +49,11 @@ def full_solver(
 
 
 def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stopping) -> Solution:
-    asked = [
-        np.floor(np.log(np.maximum(state.iterations, 1)) / np.log(ASKED_AGAIN))
+    checks = [
+        np.floor(np.log(np.maximum(state.iterations, 1)) / np.log(CHECK_GROWTH))
         for state in (before, after)
     ]
-    chosen = np.flatnonzero(after.active & (asked[1] > asked[0]))
+    chosen = np.flatnonzero(after.active & (checks[1] > checks[0]))
     if not chosen.size:
         return after
     A, W = after.particles
@@ -62,11 +62,11 @@ def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stop
     idle = after.idle.copy()
     found_idle = stopping.idle(kkt[chosen], movement[chosen] / newton.CAUTION, gain[chosen])
     idle[chosen] = np.where(found_idle, idle[chosen] + 1, 0)
-    # Between two questions there are many iterations.
+    # Between two checks there are many iterations.
     ridge = idle >= 2
-    told = stopping.converged(kkt, movement, gain) | ridge
-    kkt[~told] = movement[~told] = gain[~told] = np.nan
-    active = after.active & ~told
+    certified = stopping.converged(kkt, movement, gain) | ridge
+    kkt[~certified] = movement[~certified] = gain[~certified] = np.nan
+    active = after.active & ~certified
     after = replace(after, kkt=kkt, movement=movement, gain=gain)
     return replace(after, ridge=ridge, idle=idle, active=active)
 

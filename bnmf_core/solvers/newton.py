@@ -6,7 +6,7 @@ One round is
 
 1. an exact sweep over W, and exact derivatives on X;
 2. a Newton direction by conjugate gradients (:mod:`bnmf_core.solvers.conjugate`): entries that
-   are to be 0 are told from the free ones as in projected Newton methods (Bertsekas 1982; Kim,
+   are to be 0 are separated from the free ones as in projected Newton methods (Bertsekas 1982; Kim,
    Sra & Dhillon 2007 for NMF), and the direction ends where the quadratic is trusted no more
    (Steihaug 1983);
 3. the step, cut at 0, if it lowers the error on X; else a shorter one, or a sweep over A. So the
@@ -53,7 +53,7 @@ PRODUCTS, NEAR_PRODUCTS = 40, 200
 NEAR = 4.0
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
 CAUTION = 3.0
-TRIALS, SHRINKAGE, GROWTH, KEPT = 4, 0.25, 10.0, 0.5
+TRIALS, SHRINKAGE, GROWTH, GOOD = 4, 0.25, 10.0, 0.5
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: int) -> Solution:
@@ -101,8 +101,8 @@ def _measured(
     found = slopes(problem, A, W)
     most = np.full(A.shape[0], NEAR_PRODUCTS)
     # Where the quadratic of X compressed has no minimum, it has not converged: no need to ask X.
-    asked = problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf)
-    towards = directions(*asked, exact=problem.dataset.is_sparse)
+    arguments = problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf)
+    towards = directions(*arguments, exact=problem.dataset.is_sparse)
     gain = nats(problem, towards.promised, found.squared_error)
     kkt = kkt_residuals(A, W, found)
     whole = nats(problem, 0.5 * found.squared_error, found.squared_error)
@@ -160,7 +160,7 @@ def _improve(
         iterations[near] += towards.products[near]
     squared_norm = problem.dataset.squared_norm
     enough = max(stopping.good_enough**2, ROUNDING) * squared_norm
-    # No step can be told from none.
+    # The step is smaller than rounding.
     still = towards.promised <= ROUNDING * squared_norm
     estimate[still] /= CAUTION  # nor lead to another quadratic
     movement = estimate
@@ -191,10 +191,10 @@ def _improve(
     after.iterations[chosen], after.squared_error[chosen] = iterations, found.squared_error
     after.active[chosen] = ~settled & (iterations < stopping.max_iterations)
     after.step[chosen], after.limit[chosen] = radius, estimate
-    told = converged | ridge
-    after.kkt[chosen] = np.where(told, kkt, np.nan)
-    after.movement[chosen] = np.where(told & np.isfinite(estimate), movement, np.nan)
-    after.gain[chosen] = np.where(told & np.isfinite(gain), gain, np.nan)
+    certified = converged | ridge
+    after.kkt[chosen] = np.where(certified, kkt, np.nan)
+    after.movement[chosen] = np.where(certified & np.isfinite(estimate), movement, np.nan)
+    after.gain[chosen] = np.where(certified & np.isfinite(gain), gain, np.nan)
     after.ridge[chosen], after.idle[chosen] = ridge, idle
 
 
@@ -245,8 +245,8 @@ def _stepped(
         A[done], W[done], error[done] = trial_A[better], trial_W[better], now[better]
         length = towards.length[done]
         if size == 1.0:
-            kept = (found.squared_error[done] - now[better]) / (2.0 * towards.promised[done])
-            whole = (length >= 0.99 * radius[done]) & (kept >= KEPT)
+            ratio = (found.squared_error[done] - now[better]) / (2.0 * towards.promised[done])
+            whole = (length >= 0.99 * radius[done]) & (ratio >= GOOD)
             radius[done] = np.where(whole, GROWTH * length, radius[done])
         else:
             radius[done] = 2.0 * size * length

@@ -218,7 +218,7 @@ def _retreat(
     closed: np.ndarray,
 ) -> int:
     """Go towards the trial point until the first weight is zero, and take it out; how many stay."""
-    kept = 0
+    remaining = 0
     for i in range(count):
         r = support[i]
         before = w[r]
@@ -227,11 +227,11 @@ def _retreat(
         if leaves or w[r] <= 0.0:
             w[r] = 0.0
             closed[r] = closed[r] or before == 0.0
-        elif extend(G, factor, support, kept, r):
-            kept += 1
+        elif extend(G, factor, support, remaining, r):
+            remaining += 1
         else:
             w[r] = 0.0
-    return kept
+    return remaining
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ part in it. On the zeros of H as they are, φ has the gradient of the error by F
 derivatives the Schur complement of H's in the Hessian of the error: a few hundred numbers square.
 A round minimises that quadratic over F ≥ 0, damped as far as needed for φ to fall (Levenberg 1944,
 Marquardt 1963), and takes φ anew. The length of a component is of no consequence for φ; the
-quadratic is told to keep it. A long X, of many more columns than rows or the other way round, has
+quadratic keeps it. A long X, of many more columns than rows or the other way round, has
 another way to that quadratic, :mod:`bnmf_core.solvers.long_view`.
 """
 
@@ -39,15 +39,15 @@ from bnmf_core.solvers.stationarity import kkt_residuals, slopes
 LARGEST = 300
 # Damping, as part of the curvature of each entry by itself: least, first, and most.
 LEAST, FIRST, MOST = 1e-6, 1e-2, 1e8
-# How damping falls after a step that kept what it promised, and rises after one that did not.
+# How damping falls after a step that lowered φ as predicted, and rises after one that did not.
 EASED, STIFFENED = 0.1, 4.0
-KEPT, BROKEN = 0.5, 0.1
+ENOUGH, BROKEN = 0.5, 0.1
 # Times the least damping that is tried where the quadratic has no minimum with that.
 ROUGHER = 100.0
 # What the distance to the quadratic's minimum is multiplied by: an entry of H that comes to 0 or
 # leaves it on the way makes it another. Another step is cheap where so little is left.
 CAUTION = 30.0
-# An undamped minimum is asked for when a damped one turns by at most so many times what is wanted.
+# An undamped minimum is computed when a damped one turns by at most so many times the target.
 NEAR = 4.0
 
 
@@ -140,7 +140,7 @@ class View:
 
 
 def suits(problem: Problem) -> bool:
-    """Whether X is so small, or so long, that this is the fastest way; it takes lengths away from
+    """Whether X is so small, or so long, that this is the fastest method; it removes lengths from
     components, and so holds none.
     """
     if long_view.suits(problem):
@@ -185,7 +185,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
         one = replace(
             solution, **{name: column[p : p + 1].copy() for name, column in columns.items()}
         )
-        # Every round begins with what is kept between steps, so that no bit depends on how many
+        # Every round begins with the state between steps, so that no bit depends on how many
         # rounds a step has.
         for _ in range(rounds):
             one = _advance_one(problem, seen_from, one, stopping)
@@ -274,7 +274,7 @@ def _stepped(
             known = movement, float(nats(problem, gain, 2.0 * point.half))
         gained = point.half - trial.half
         if gained > 0.0:
-            if gained >= KEPT * promised and not failed:
+            if gained >= ENOUGH * promised and not failed:
                 damping = max(EASED * damping, seen_from.least)
             elif gained < BROKEN * promised:
                 damping *= STIFFENED

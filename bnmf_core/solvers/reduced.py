@@ -15,7 +15,7 @@ TRIALS = 30
 def normal_equations(
     F: np.ndarray, X: np.ndarray, seen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the least squares for H take: F with rows of length 1, Gram matrices and F X.
+    """Normal equations for H: F with rows of length 1, Gram matrices and F X.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def residuals(
 def answers(
     F: np.ndarray, H: np.ndarray, residual: np.ndarray, gram: np.ndarray, seen: np.ndarray
 ) -> np.ndarray:
-    """What H answers to a change of F: Y with Σ Y Yᵀ taken off the Hessian, row by row.
+    """Response of H to a change of F: Y, where Σ Y Yᵀ is subtracted from the Hessian, by rows.
 
     With F_ri and H_kj, ½‖X − FᵀH‖² over the seen entries has the mixed derivatives
     C = S_ij H_rj F_ki + δ_rk E_ij, E = S ∘ (FᵀH) − X; those by H are one matrix

@@ -36,7 +36,7 @@ DEPENDENT = 1e-6
 
 
 def count(problem: Problem) -> int:
-    """How many parts the longer side of X is cut into; 1 where that does not pay.
+    """Number of parts of the longer side of X; 1 where splitting does not pay.
 
     It does where X is compressed, and nothing is held.
     """
@@ -101,10 +101,10 @@ def extend(problem: Problem, solution: Solution, p: int) -> None:
     F, H = short[p].astype(np.float64), long[p]
     gram = F @ F.T
     linear = (F @ U) @ V.T
-    kept = H[:, lines].copy()
+    exact = H[:, lines].copy()
     H += np.linalg.pinv(gram, rcond=DEPENDENT, hermitian=True) @ (linear - gram @ H)
     np.maximum(H, 0.0, out=H)
-    H[:, lines] = kept
+    H[:, lines] = exact
     sweep(H[None], linear[None], gram[None], SWEEPS)
 
 

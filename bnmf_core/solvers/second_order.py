@@ -6,10 +6,10 @@ One round is
    there (Bertsekas 1982). They go there at once;
 2. a Newton direction of the others by conjugate gradients, which ends where the quadratic is
    trusted no more, or where it bends down (Steihaug 1983);
-3. the step, cut at 0, if it lowers the objective as foretold; else a shorter one, or a step along
+3. the step, cut at 0, if it lowers the objective as predicted; else a shorter one, or a step along
    the gradient. So the objective never rises.
 
-Products with the Hessian are all that is asked of an objective, so any likelihood with slopes has a
+An objective only needs products with its Hessian, so any likelihood with slopes has a
 solver. Specialised ones for the squared error (:mod:`bnmf_core.solvers.hals`) are ten to a hundred
 times as fast.
 """
@@ -60,7 +60,7 @@ class View(Protocol):
         """(m or 1, n), entries that may be moved by themselves."""
 
     def of(self, index: np.ndarray) -> "View":
-        """That of some of the vectors."""
+        """The view of some of the vectors."""
 
     def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         """(m, n)."""
@@ -251,7 +251,7 @@ def _certify(
     gain: np.ndarray,
     movement: np.ndarray,
 ) -> np.ndarray:
-    """What some may still gain, and degrees that they have still to turn, put in place.
+    """Write the remaining gain and rotation (degrees) of some particles in place.
 
     By the minimum of the quadratic, however far it is, in ``left`` products at most; where it is
     reached, that is the direction from here. Returns the products.

@@ -1,4 +1,4 @@
-"""What every solver shares: factorizations being solved, and when they have settled.
+"""Shared state of solvers: factorizations being solved, and convergence.
 
 With gaps in X the error is summed over its seen entries, S_dn = 1 where X was seen and 0 elsewhere:
 Σ S_dn (X_dn − (AW)_dn)². For row d of A that is a quadratic of the linear term (X Wᵀ)_d, as without
@@ -76,7 +76,7 @@ class Solution:
     handed: int = field(default=0, kw_only=True)
 
     def part_of(self, some: slice) -> "Solution":
-        """Some of the factorizations, as they stand."""
+        """A selection of the factorizations."""
         arrays: dict[str, Any] = {
             k: v[some] for k, v in vars(self).items() if isinstance(v, np.ndarray)
         }
@@ -211,7 +211,7 @@ def advance_full(
     # Below the floor the expanded error is rounding.
     target = max(stopping.good_enough**2, ROUNDING) * squared_norm
     after = unshared(solution)
-    single = single and problem.noise_is_small  # X is compressed where that is asked for
+    single = single and problem.noise_is_small  # X is compressed on request
     active = np.flatnonzero(solution.active)
     fit = iterations_that_fit(work_per_iteration * active.size)
     for chosen in groups(problem, active):
@@ -221,18 +221,18 @@ def advance_full(
             after.iterations[chosen] += 1
             last = after.iterations[chosen] >= stopping.max_iterations
             due = (after.iterations[chosen] % CHECK_EVERY == 0) | last
-            # An error to reach is asked for after each: another iteration costs more than asking.
-            asked = np.ones_like(due) if stopping.good_enough > 0.0 else due
+            # A target error is checked after each: another iteration costs more than the check.
+            checked = np.ones_like(due) if stopping.good_enough > 0.0 else due
             if problem.seen is None:
-                found = _iterate(problem, update, A, W, step_A, step_W, asked.any(), single)
+                found = _iterate(problem, update, A, W, step_A, step_W, checked.any(), single)
             else:
-                found = _iterate_seen(problem, update, A, W, step_A, step_W, asked.any())
+                found = _iterate_seen(problem, update, A, W, step_A, step_W, checked.any())
             A, W, overlap, size = found
             if overlap is None or size is None:
                 continue
             # ‖X − AW‖² from products that are already there.
             now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
-            settled = last | (asked & (now <= target))
+            settled = last | (checked & (now <= target))
             if stopping.tolerance is not None:
                 gained = after.squared_error[chosen] - now
                 settled |= due & (gained <= stopping.tolerance * now)
@@ -254,7 +254,7 @@ def groups(problem: Problem, chosen: np.ndarray) -> list[np.ndarray]:
     return [chosen[first : first + size] for first in range(0, chosen.size, size)]
 
 
-# A, W, and of each particle ⟨X, AW⟩ and ‖AW‖², both over what was seen, where they were asked for.
+# A, W, and of each particle ⟨X, AW⟩ and ‖AW‖², both over observed entries, where requested.
 Iterated = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 
 
@@ -366,12 +366,12 @@ def iterations_that_fit(work: float) -> int:
 
 
 def nats(problem: Problem, lowered: Any, squared_error: Any) -> Any:
-    """What lowering ½‖X − AW‖² by so much, (m,), is in nats, at the noise that is left.
+    """Gain in nats of lowering ½‖X − AW‖² by so much, (m,), at the noise that is left.
 
     What is rounding of ‖X‖² is nothing: where X is met to its last digit, none is left to gain.
     """
-    told = 2.0 * lowered * SQUARED_ERROR.nats(problem.dataset, squared_error)
-    return np.where(np.asarray(lowered) > ROUNDING * problem.dataset.squared_norm, told, 0.0)
+    gain = 2.0 * lowered * SQUARED_ERROR.nats(problem.dataset, squared_error)
+    return np.where(np.asarray(lowered) > ROUNDING * problem.dataset.squared_norm, gain, 0.0)
 
 
 def gram(F: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How far a factorization is from a stationary point of its squared error."""
+"""Distance of a factorization from a stationary point of its squared error."""
 
 from dataclasses import dataclass
 
@@ -80,7 +80,7 @@ def _slopes(problem: Problem, A: np.ndarray, W: np.ndarray, linear_W: np.ndarray
 
 
 def kkt_residuals(A: np.ndarray, W: np.ndarray, found: Slopes) -> np.ndarray:
-    """How far each factorization is from satisfying the conditions of a minimum: (m,), from 0.
+    """KKT residual of each factorization: (m,), ≥ 0.
 
     min(F, ∇F) is 0 where a factor F satisfies them: an entry above 0 has gradient 0, one at 0 a
     gradient that is not negative. The gradient is divided by the second derivative, so that it
@@ -131,7 +131,7 @@ def turned(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same products with column and row of each component equally long; empty ones as is."""
+    """Rescale each component to column and row of equal length; empty ones stay."""
     size_A, size_W = (np.sqrt(np.einsum("mrn,mrn->mr", F, F)) for F in (A, W))
     full = (size_A > 0) & (size_W > 0)
     factor = np.sqrt(np.divide(size_W, size_A, out=np.ones_like(size_A), where=full))[:, :, None]

@@ -6,7 +6,7 @@ component's sum, v = A_dr / Σ_i A_ir. That is a linear condition on the column,
     A_dr = o · Σ_{i ≠ d} A_ir,   o = v / (1 − v), the odds.
 
 The tied entry is then no unknown: it follows the others of its column, and each of these carries o
-times the slope of the tied one beside its own. Newton's method (``newton``) is told so.
+times the slope of the tied one beside its own. Newton's method (``newton``) uses that.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Ties:
     odds: np.ndarray
 
     def of(self, index: np.ndarray) -> "Ties":
-        """Those of some of the factorizations."""
+        """Ties of some of the factorizations."""
         return Ties(self.component[index], self.entry[index], self.odds[index])
 
     def imposed(self, A: np.ndarray) -> np.ndarray:

@@ -13,13 +13,12 @@ from bnmf_core.solvers.solution import Stopping, solve_with
 # Nats that are left to gain. With A held nothing turns.
 GAIN = 1e-4
 SETTLED = Stopping(2_000, None, gain=GAIN)
-# Steps of Newton's method at most. A step that fails is this part as long the next time, and leads
-# nowhere below the last.
+# Maximum number of Newton steps, the factor that shortens a failed step, and the length below which
+# its observation is given up.
 STEPS, SHORTER, NOWHERE = 300, 0.25, 1e-9
-# Part of what the slope promises that a step keeps; curvature at least, as part of all and of the
-# expected one.
-KEPT, FLATTEST, BENT = 1e-4, 1e-10, 0.1
-# Second derivatives at most, 64 MB.
+# Armijo constant; minimum curvature, as part of its trace and of the expected one.
+ARMIJO, FLATTEST, BENT = 1e-4, 1e-10, 0.1
+# Maximum number of second derivatives, 64 MB.
 SECOND = 2**23
 
 
@@ -43,19 +42,20 @@ def weights_given(dataset: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:
     W = solve_weights(dataset.X, A, dataset.mask)
     W = np.maximum(W, 1e-3 * np.maximum(W.mean(axis=(1, 2), keepdims=True), np.finfo(float).tiny))
     A = np.asarray(A, dtype=np.float64)
-    told = loss.of_observations
-    if told is not None and dataset.N * R**2 <= SECOND:
-        return np.stack([_by_observation(told, problem, *one) for one in zip(A, W, strict=True)])
+    derivatives = loss.of_observations
+    if derivatives is not None and dataset.N * R**2 <= SECOND:
+        pairs = zip(A, W, strict=True)
+        return np.stack([_by_observation(derivatives, problem, *pair) for pair in pairs])
     return solve_with(usual_solver(problem), problem, A, W, SETTLED)[1]
 
 
 def _by_observation(
-    told: ByObservation, problem: Problem, A: np.ndarray, W: np.ndarray
+    derivatives: ByObservation, problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> np.ndarray:
     """The best weights (R, N) for A (D, R), from W on."""
 
     def of(weights: np.ndarray) -> list[np.ndarray]:
-        return [one[0] for one in told(problem, A[None], weights[None])]
+        return [one[0] for one in derivatives(problem, A[None], weights[None])]
 
     in_nats = float(problem.loss.nats(problem.dataset, np.ones(())))
     f, slope, second, expected = of(W)
@@ -67,7 +67,7 @@ def _by_observation(
             break
         tried = W + length * step
         after = of(tried)
-        better = after[0] <= f + KEPT * length * (slope * step).sum(axis=0)
+        better = after[0] <= f + ARMIJO * length * (slope * step).sum(axis=0)
         W = np.where(better, tried, W)
         f, slope = np.where(better, after[0], f), np.where(better, after[1], slope)
         second, expected = np.where(better[:, None, None], after[2:], (second, expected))

@@ -131,11 +131,11 @@ def _at(ranks: Mapping[int, Compared], rank: int, run_id: str) -> Selection:
     analysis, found = look.analysis, tiles.STAGE.of(look.analysis)
     return Selection(
         look,
-        _run(analysis.kept_under, run_id, found),
+        _run(analysis.cache_key, run_id, found),
         run_id,
         found.run_ids,
         look.analysis.algorithm_of[run_id] in analysis.samplers,
-        _targets(analysis.kept_under, analysis.seen_dataset),
+        _targets(analysis.cache_key, analysis.seen_dataset),
         ranks,
     )
 
@@ -145,10 +145,10 @@ def _draws_first(look: Compared) -> list[str]:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _run(kept_under: str, run_id: str, _found: Tiles) -> RunTiles:
+def _run(cache_key: str, run_id: str, _found: Tiles) -> RunTiles:
     return _found.of_run(run_id)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _targets(kept_under: str, _dataset: Dataset) -> dict[str, np.ndarray]:
+def _targets(cache_key: str, _dataset: Dataset) -> dict[str, np.ndarray]:
     return targets(_dataset)

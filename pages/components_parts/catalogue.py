@@ -7,9 +7,9 @@ import streamlit as st
 from bnmf_core.compare.catalogue import (
     as_angle,
     as_cosine,
-    catalogue_said,
     cosines,
-    entry_said,
+    describe_entry,
+    describe_nearest,
     nearest_entries,
 )
 from bnmf_core.core.names import numbered
@@ -55,9 +55,10 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     found, called = cosines(A, matched.values), look.notes.components(A[0])
     components = numbered(called)
     shown_as = as_cosine if look.analysis.dataset.axis is None else as_angle
+    reading = describe_nearest(found, matched.entries, modes, components, shown_as)
     view.chart(
         catalogue_map(found, matched.entries, modes, called),
-        f"{catalogue_said(found, matched.entries, modes, components, shown_as)} {matched.summary}",
+        f"{reading} {matched.summary}",
         name="catalogue",
         origin=look.origin,
         table=lambda: _every(found, matched.entries, modes, components),
@@ -65,7 +66,7 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     nearest = nearest_entries(found, matched.entries, modes)
     values = nearest[modes].to_numpy()
     told = [
-        entry_said(row, entry, modes, shown_as)
+        describe_entry(row, entry, modes, shown_as)
         for row, entry in zip(values, nearest["entry"], strict=True)
     ]
     listed = pd.DataFrame(

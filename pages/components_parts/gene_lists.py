@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from bnmf_core.compare.enrichment import enrichment, enrichment_said, enrichment_table
+from bnmf_core.compare.enrichment import describe_enrichment, enrichment, enrichment_table
 from bnmf_core.compare.topics import top_indices
 from bnmf_core.core.names import numbered
 from bnmf_core.data.gene_sets import GeneSets, match_sets, read_gene_sets
@@ -78,7 +78,7 @@ def _enriched(
     found = enrichment(top, matched.members, matched.gene_of)
     components = numbered(called, top.shape[1])
     within = f" Columns of a block are, from the left: {', '.join(modes)}." if modes[1:] else ""
-    st.markdown(plain(enrichment_said(found, matched.names, modes, components)))
+    st.markdown(plain(describe_enrichment(found, matched.names, modes, components)))
     view.chart(
         enrichment_dots(found, matched.names, modes, called),
         f"{READING}{within} {matched.summary}",

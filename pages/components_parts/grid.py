@@ -92,7 +92,7 @@ def _titled(look: Lens, found: Answer, row: int) -> str:
     share = found.table["found_by"].iloc[mode]
     if np.isfinite(share) and look.analysis.optima[row]:
         lines.append(f"{percent(share)} of restarts")
-    told = look.analysis.measure_told(look.analysis.members["error"].iloc[row])
+    told = look.analysis.format_measure(look.analysis.members["error"].iloc[row])
     lines.append(f"explains {told}" if look.analysis.explains else f"error {told}")
     return "<br>".join(lines)
 

@@ -53,9 +53,10 @@ def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
         st.markdown(
             plain(
                 f"With “{matched.entries[chosen]}” in place of component {names[r]}, the best "
-                f"{look.analysis.measure_heading} is {look.analysis.measure_told(told.best)} "
-                f"instead of {look.analysis.measure_told(own)}. Among the {told.within.size} found "
-                f"within {RISE:.0%} more error the others turn by: {listed(turns)}."
+                f"{look.analysis.measure_heading} is {look.analysis.format_measure(told.best)} "
+                f"instead of {look.analysis.format_measure(own)}. Among the "
+                f"{told.within.size} found within {RISE:.0%} more error the others turn by: "
+                f"{listed(turns)}."
             )
         )
         st.caption(

@@ -5,8 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.feasible import Feasible, Region, region, shape_bands
-from bnmf_core.compare.knowledge import groups_of, knowledge, turning_said
-from bnmf_core.compare.uniqueness import Uniqueness, uniqueness, uniqueness_said
+from bnmf_core.compare.knowledge import describe_region, groups_of, knowledge
+from bnmf_core.compare.uniqueness import Uniqueness, describe_uniqueness, uniqueness
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.names import numbered
 from bnmf_core.figures import determined
@@ -32,8 +32,8 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
 def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
     A, W = (part.astype(float) for part in look.aligned_factors(rows))
     called, R = numbered(look.notes.components(A[0])), A.shape[2]
-    proved = _proved(look.analysis.kept_under, int(rows[0]), look)
-    st.markdown(f"**{plain(uniqueness_said(proved, called))}**")
+    proved = _proved(look.analysis.cache_key, int(rows[0]), look)
+    st.markdown(f"**{plain(describe_uniqueness(proved, called))}**")
     st.caption(
         plain(
             f"Of {names[0]}, and of its fit AW alone: other factorizations that fit nearly as well "
@@ -65,11 +65,11 @@ def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
     try:
         feasible = Feasible.of(A[0], W[0], float(negative) / 100)
         found = _regions(look, feasible, int(rows[0]), A, names, locked)
-        _shapes(look, feasible, found, turning_said(found, called, locked))
+        _shapes(look, feasible, found, describe_region(found, called, locked))
     except BNMFError as error:
         view.problem(error)
         return
-    known = _known(look.analysis.kept_under, int(rows[0]), feasible.tolerance, called, look)
+    known = _known(look.analysis.cache_key, int(rows[0]), feasible.tolerance, called, look)
     st.markdown(f"**{KNOWN}**")
     view.table(known, KNOWN)
 
@@ -84,7 +84,7 @@ def _regions(
 ) -> Region:
     """Three components in the plane; a locked one is where a place of its region was picked."""
     # A place belongs to one component of one factorization.
-    held, at = {}, f"regions_at_{look.analysis.kept_under}_{row}_{locked}"
+    held, at = {}, f"regions_at_{look.analysis.cache_key}_{row}_{locked}"
     if locked is not None:
         own = feasible.places(np.eye(3))[locked]
         held = {locked: np.array(st.session_state.get(at, own))}
@@ -101,7 +101,7 @@ def _regions(
 
     view.chart(
         determined.feasible_regions(feasible, found, called, others, held),
-        turning_said(found, numbered(called), locked),
+        describe_region(found, numbered(called), locked),
         name="regions",
         origin=look.origin,
         table=lambda: pd.DataFrame(found.places, columns=["x", "y"]).assign(component=found.of + 1),
@@ -138,7 +138,7 @@ def _shapes(look: Lens, feasible: Feasible, found: Region, turning: str) -> None
 
 @st.cache_data(max_entries=32, show_spinner="Computing the effect of further assumptions …")
 def _known(
-    kept_under: str, row: int, tolerance: float, called: list[str], _look: Lens
+    cache_key: str, row: int, tolerance: float, called: list[str], _look: Lens
 ) -> pd.DataFrame:
     """Degrees by which each component may turn."""
     A, W = _look.aligned_factors(np.array([row]))
@@ -150,6 +150,6 @@ def _known(
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _proved(kept_under: str, row: int, _look: Lens) -> Uniqueness:
+def _proved(cache_key: str, row: int, _look: Lens) -> Uniqueness:
     A, W = (part[0].astype(float) for part in _look.aligned_factors(np.array([row])))
     return uniqueness(A, W)

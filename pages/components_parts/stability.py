@@ -63,7 +63,7 @@ def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
     rows = np.flatnonzero(counted if counted.any() else look.focus)
     if rows.size > 1:  # a component says nothing by its angle to itself
         rows = rows[rows != row]
-    table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
+    table = _stability(look.analysis.cache_key, row, tuple(rows.tolist()), look)
     called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
     if not said:
         st.markdown(plain(_least_and_most(table["max_angle"], called)))
@@ -78,7 +78,7 @@ def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _stability(kept_under: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
+def _stability(cache_key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
     """How far components of these members are from those of one of them."""
     reference = _look.aligned(np.array([row]))[0]
     A = _look.analysis.bases(rows)

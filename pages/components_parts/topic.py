@@ -50,7 +50,7 @@ def _bars(look: Lens, row: np.ndarray, asked: Asked, chosen: int | None) -> None
 
 
 def _coherence(look: Lens, rows: np.ndarray, names: list[str], relevance: float) -> None:
-    found = _npmi(look.analysis.kept_under, tuple(map(int, rows)), relevance, look)
+    found = _npmi(look.analysis.cache_key, tuple(map(int, rows)), relevance, look)
     called = numbered(look.notes.components(look.aligned(rows[:1])[0]))
     best, worst = int(np.nanargmax(found[0])), int(np.nanargmin(found[0]))
     st.markdown(
@@ -71,7 +71,7 @@ def _coherence(look: Lens, rows: np.ndarray, names: list[str], relevance: float)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _npmi(kept_under: str, rows: tuple[int, ...], relevance: float, _look: Lens) -> np.ndarray:
+def _npmi(cache_key: str, rows: tuple[int, ...], relevance: float, _look: Lens) -> np.ndarray:
     """(K, R) coherence of the topics of these members."""
     A = _look.aligned(np.array(rows))
     return coherence(top_indices(A, COHERENT, relevance), _look.analysis.seen_dataset.X)

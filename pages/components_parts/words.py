@@ -139,7 +139,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
         return
     inside = np.flatnonzero(look.focus)
     with view.told():
-        counts = _counts(look, look.analysis.kept_under, inside, terms, asked)
+        counts = _counts(look, look.analysis.cache_key, inside, terms, asked)
     table = pd.DataFrame(counts, columns=terms).assign(
         factorization=[look.name(row) for row in inside]
     )
@@ -154,7 +154,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _counts(
-    _look: Lens, kept_under: str, rows: np.ndarray, terms: list[str], asked: Asked
+    _look: Lens, cache_key: str, rows: np.ndarray, terms: list[str], asked: Asked
 ) -> np.ndarray:
     """Key terms counted in these rows of the analysis that is kept under this."""
     A = _look.analysis.bases(rows)

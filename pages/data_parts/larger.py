@@ -13,7 +13,7 @@ from bnmf_core.blocks.source import Source
 from bnmf_core.blocks.stores import open_source
 from bnmf_core.blocks.whole import SAMPLE
 from bnmf_core.core.errors import DataError
-from bnmf_core.core.names import clean_names, percent, told_apart
+from bnmf_core.core.names import clean_names, distinct_labels, percent
 from pages.data_parts import conversation
 from pages.frame import link, view
 from pages.frame.options import pick_one
@@ -64,7 +64,7 @@ def _names(folders: tuple[Path, ...]) -> dict[str, str]:
     found = stores_in(folders)
     first = {path: next(f for f in folders if Path(path).is_relative_to(f)) for path in found}
     short = {path: str(Path(path).relative_to(first[path])) for path in found}
-    return told_apart(short, {path: path for path in found})
+    return distinct_labels(short, {path: path for path in found})
 
 
 def _opened(text: str, side: str, folders: Sequence[Path]) -> None:

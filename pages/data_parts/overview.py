@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis.described import described, label_counts, sample_said
+from bnmf_core.analysis.described import describe_sample, described, label_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.data import repair
 from bnmf_core.data.kinds import Kind
@@ -36,7 +36,7 @@ def show(dataset_id: str) -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="center", key="facts"):
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
-        if sampled := sample_said(dataset):
+        if sampled := describe_sample(dataset):
             st.caption(plain(sampled))
         found = proposed.of(dataset_id)
         numbers = found.numbers

@@ -37,7 +37,7 @@ def _others(dataset_id: str, dataset: Dataset, chosen: np.ndarray, key: str) -> 
         found = seen.at_random(dataset, np.random.default_rng())
         st.session_state[_CHOSEN] = {dataset_id: found}
 
-    st.markdown(f":small[{plain(seen.said(dataset, chosen))}]", width="content")
+    st.markdown(f":small[{plain(seen.describe_selection(dataset, chosen))}]", width="content")
     if (count := seen.pages(dataset)) > 1:
         forget = st.session_state.pop
         st.pagination(count, max_visible_pages=0, key=key, on_change=forget, args=(_CHOSEN, None))

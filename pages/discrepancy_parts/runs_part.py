@@ -24,7 +24,7 @@ def show(look: Lens, part: SteinPart, form: str) -> None:
         rows = (look.analysis.members["run"] == run_id).to_numpy()
         seconds = look.analysis.members["seconds"].to_numpy()[rows]
         found = _arriving(
-            part.K[rows][:, rows], seconds, look.analysis.kept_under, run_id, form, part.lengths
+            part.K[rows][:, rows], seconds, look.analysis.cache_key, run_id, form, part.lengths
         )
         tables[run_id] = found.assign(run=run_id)
     points = pd.concat(tables.values(), ignore_index=True)

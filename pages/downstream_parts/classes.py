@@ -37,7 +37,7 @@ class Classes:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def of(kept_under: str, label: str, _found: Scores) -> Classes:
+def of(cache_key: str, label: str, _found: Scores) -> Classes:
     """Those of the comparison that is kept under this; nothing of it may be changed."""
     chosen = _found.table[_found.table["label"] == label]
     scored = chosen.rename(columns={"member": "particle"})

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
 
-from bnmf_core.analysis.described import sample_said
+from bnmf_core.analysis.described import describe_sample
 from bnmf_core.core.errors import BNMFError
-from bnmf_core.core.names import told_apart
+from bnmf_core.core.names import distinct_labels
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import moment, run_label, run_names
 from bnmf_core.store.life import RESUMABLE
@@ -75,7 +75,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     shown = {run_id: name + _state(by_id[run_id]) for run_id, name in short.items()}
     shown |= {run.id: _describe(run, datasets) for run in by_id.values() if run.id not in short}
     begun = {run.id: f"{shown[run.id]}, {moment(run.created)}" for run in by_id.values()}
-    labels = told_apart(shown, begun)
+    labels = distinct_labels(shown, begun)
     called |= {label: run_id for run_id, label in labels.items()}
 
     def changed() -> None:
@@ -217,7 +217,7 @@ def _in_common(run: RunRecord, datasets: dict[str, str], alike: bool) -> list[st
 def _sampled(run: RunRecord, datasets: dict[str, str]) -> str:
     """What of a run's data is of a sample; "" where all are in memory, or gone."""
     try:
-        return sample_said(store().dataset(run.dataset)) if run.dataset in datasets else ""
+        return describe_sample(store().dataset(run.dataset)) if run.dataset in datasets else ""
     except BNMFError:  # damaged, which is told where they are read
         return ""
 

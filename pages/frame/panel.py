@@ -130,10 +130,10 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = _in_address(float(linkage[-1, 2])) if len(linkage) else 0.0
-    suggested = _suggested(analysis.kept_under, metric, analysis)
+    suggested = _suggested(analysis.cache_key, metric, analysis)
     finest = structure.finest_threshold(analysis, metric)
     threshold = _threshold(suggested, finest, largest)
-    modes = _modes(analysis.kept_under, metric, threshold, analysis)
+    modes = _modes(analysis.cache_key, metric, threshold, analysis)
     if damaged := store().notes.damaged(analysis.runs[0].dataset):
         st.caption(plain(damaged))
     named = Named.on(analysis.dataset, store().notes.of(analysis.runs[0].dataset))
@@ -143,13 +143,13 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _suggested(kept_under: str, metric: str, _analysis: Comparison) -> float:
+def _suggested(cache_key: str, metric: str, _analysis: Comparison) -> float:
     """Where the threshold begins, of the analysis that is kept under this."""
     return structure.suggested_threshold(_analysis, metric)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _modes(kept_under: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
+def _modes(cache_key: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
     """Its modes at this threshold."""
     return structure.modes_at(_analysis, metric, threshold)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from bnmf_core.core.limits import read_limits
-from bnmf_core.core.names import told_apart
+from bnmf_core.core.names import distinct_labels
 from bnmf_core.lazy import lazy
 from bnmf_core.store.home import data_home
 from bnmf_core.store.launches import Launch
@@ -86,7 +86,8 @@ def dataset_names() -> dict[str, str]:
     """Datasets by id, newest first; those of one name are told apart by size and arrival."""
     records = store().dataset_entries()
     taken = Counter(record.name for record in records)
-    return told_apart({r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records})
+    names = {r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records}
+    return distinct_labels(names)
 
 
 def dataset_label(record: DatasetEntry) -> str:

@@ -76,13 +76,13 @@ def _chains(look: Lens, found: Answer) -> "go.Figure | None":
     first = comparison.members.loc[sampled, "run"].iloc[0]
     rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
     best = int(look.modes.representative[most_probable(found.table)])
-    angles = _angles(comparison.kept_under, best, first, look, rows)
+    angles = _angles(comparison.cache_key, best, first, look, rows)
     chain = comparison.members["chain"].to_numpy()[rows]
     return verdict_pictures.chain_angles(angles, chain)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _angles(kept_under: str, best: int, run: str, _look: Lens, _rows: np.ndarray) -> np.ndarray:
+def _angles(cache_key: str, best: int, run: str, _look: Lens, _rows: np.ndarray) -> np.ndarray:
     """(M,) degrees from the worst component of each draw to its partner in the member ``best``."""
     reference = _look.analysis.bases([best])[0]
     A = _look.analysis.bases(_rows)

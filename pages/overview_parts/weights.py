@@ -31,7 +31,7 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
     ):
         if not stage.ready(look.analysis):
             continue
-        found = weights(look.analysis.kept_under, look.analysis)
+        found = weights(look.analysis.cache_key, look.analysis)
         if isinstance(found, str):
             sentences.append(found)
         else:
@@ -39,9 +39,7 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
             said[title] = list(map(percent, of_mode))
             sentences.append(contradiction(title, of_mode, table))
     found = stacking.STAGE.perhaps(look.analysis)
-    stacked = (
-        None if found is None else _stacked(look.analysis.kept_under, look.modes.labels, found)
-    )
+    stacked = None if found is None else _stacked(look.analysis.cache_key, look.modes.labels, found)
     if found is not None and stacked is not None:
         said["stacking weight"] = list(map(percent, stacked))
         sentences.append(
@@ -51,7 +49,7 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _stacked(kept_under: str, labels: np.ndarray, _found: stacking.Stacking) -> np.ndarray | None:
+def _stacked(cache_key: str, labels: np.ndarray, _found: stacking.Stacking) -> np.ndarray | None:
     return _found.of_modes(labels)
 
 
@@ -99,7 +97,7 @@ def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _stein_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
+def _stein_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
     """Stein weights of the members of the comparison kept under this, or why there are none."""
     part = stein.STAGE.of(_analysis).part("interior", "suggested")
     if isinstance(part, str):
@@ -113,7 +111,7 @@ def _stein_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _mixture_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
+def _mixture_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
     """Weights in the runs' mixtures, on average over the runs, or that there are none."""
     weights = variational.STAGE.of(_analysis).weights(_analysis.members)
     return "" if weights is None else weights

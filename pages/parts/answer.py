@@ -106,7 +106,7 @@ class Answer(answer.Answer):
         return self._kept(f"regrouped {row}", lambda: regrouped(self, row))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        modes = (self.comparison.kept_under, self.metric, self.modes.threshold)
+        modes = (self.comparison.cache_key, self.metric, self.modes.threshold)
         return _made(what, *modes, self._ready, make)
 
     @cached_property
@@ -136,7 +136,7 @@ class Answer(answer.Answer):
 @st.cache_data(max_entries=128, show_spinner=False)
 def _made(
     what: str,
-    kept_under: str,
+    cache_key: str,
     metric: str,
     threshold: float,
     ready: list[str],

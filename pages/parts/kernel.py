@@ -33,7 +33,7 @@ def ask(look: Lens) -> tuple[str, SteinPart]:
     if choice == OWN:
         choice = _ask_lengths(look, form)
     try:
-        part = _part(look.analysis, look.analysis.kept_under, form, choice)
+        part = _part(look.analysis, look.analysis.cache_key, form, choice)
     except BNMFError as error:
         part = str(error)
     if isinstance(part, str):
@@ -44,7 +44,7 @@ def ask(look: Lens) -> tuple[str, SteinPart]:
 
 
 def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
-    usual = _part(look.analysis, look.analysis.kept_under, form, "suggested")
+    usual = _part(look.analysis, look.analysis.cache_key, form, "suggested")
     if isinstance(usual, str):
         return (1.0, 1.0)
     asked = []
@@ -66,6 +66,6 @@ def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
 
 @st.cache_resource(max_entries=16, show_spinner="Weighing the factorizations …")
 def _part(
-    _analysis, kept_under: str, form: str, choice: str | tuple[float, float]
+    _analysis, cache_key: str, form: str, choice: str | tuple[float, float]
 ) -> SteinPart | str:
     return stein_stage.STAGE.of(_analysis).part(form, choice)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.figures.factorizations import left_out
+from bnmf_core.core.names import percent
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.rrt.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.rrt.figures import tree as tree_figures
@@ -37,7 +37,8 @@ def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> 
     chart(
         tree_figures.tree_map(part.table, styles, distance.label, distance.unit),
         "Press play: each node grows from its parent, dark ones first. Other runs appear at the "
-        "times of their draws. Close points are similar." + left_out(part.kept),
+        "times of their draws. Close points are similar. The map preserves "
+        f"{percent(part.quality)} of the squared distances.",
         name="tree_map",
         origin=origin,
         table=nodes(part, everything=True),

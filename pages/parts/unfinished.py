@@ -46,7 +46,7 @@ def components(runs: Sequence[RunRecord]) -> None:
     dataset = store().dataset(runs[0].dataset)
     model = registry.model(runs[0].spec.model)
     loss = model.loss(model.Settings())
-    told = f"{'explains' if loss.explains else 'error'} {loss.told(found.error)}"
+    told = f"{'explains' if loss.explains else 'error'} {loss.format(found.error)}"
     name = f"best so far<br>{told}"
     figure = component_grid(dataset, found.A[None], np.zeros((1, found.A.shape[1])), [name], [0])
     figure.update_layout(title={"text": f"Best of {found.made:,} made so far"})

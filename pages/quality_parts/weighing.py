@@ -6,7 +6,7 @@ import streamlit as st
 
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.analysis.stein import SteinPart
-from bnmf_core.core.names import told_apart
+from bnmf_core.core.names import distinct_labels
 from bnmf_core.core.threshold import threshold_sentence
 from bnmf_core.figures.modes import mode_share
 from bnmf_core.figures.quality import likelihood_curve, weight_bars
@@ -27,7 +27,7 @@ COMBINED = "#6A3FC0"
 
 def ask_kept(look: Lens) -> np.ndarray:
     """Which members take part: (m,) bool."""
-    names = told_apart({row: look.name(row) for row in range(len(look.analysis.members))})
+    names = distinct_labels({row: look.name(row) for row in range(len(look.analysis.members))})
     dropped = st.multiselect(
         "Leave factorizations out",
         list(names),

@@ -141,7 +141,8 @@ def _new(dataset: Dataset) -> RankQuestion:
         format_func=shown({key: MODELS[key].label for key in offered}),
         key=f"rank_model_{dataset.hash}",
         help=plain(
-            f"Says how probable a factorization is, and by what fits are measured. {proposal.said}"
+            "Says how probable a factorization is, and by what fits are measured. "
+            f"{proposal.sentence}"
         ),
     )
     evidence, tried = True, tuple(range(first, last + 1))

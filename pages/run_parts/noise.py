@@ -15,7 +15,7 @@ def show(dataset: Dataset, dataset_id: str, model: str) -> None:
     used = "" if model == found.model else f" In use: “{MODELS[model].label}”."
     # Of other numbers there is nothing to say why, but for few entries that look like mistakes.
     plainly = found.numbers.kind is Kind.OTHER and not found.numbers.advice
-    said = found.suited if plainly else found.said
+    said = found.suited if plainly else found.sentence
     st.markdown(plain(f"{said}{used}"))
     if found.variation is not None:
         variance.chart(found.variation, dataset.name)

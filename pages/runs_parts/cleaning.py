@@ -5,12 +5,12 @@ import streamlit as st
 from bnmf_core.analysis.unused import (
     COMPUTED,
     DATASET,
+    disk_usage,
     find_computed,
     find_unused,
-    kept,
     remove_unused,
 )
-from bnmf_core.core.names import told_apart
+from bnmf_core.core.names import distinct_labels
 from pages.frame import view
 from pages.frame.services import store
 from pages.frame.words import labelled, plain, size
@@ -36,7 +36,7 @@ def show() -> None:
         if not found:
             st.success("Everything that is kept is in use.")
             return
-        labels = told_apart({one.key: f"{one.label}, {size(one.bytes)}" for one in found})
+        labels = distinct_labels({one.key: f"{one.label}, {size(one.bytes)}" for one in found})
         picked = st.multiselect(
             "What to remove",
             list(labels),
@@ -63,7 +63,7 @@ def _look() -> None:
     # What would have to be brought in or computed again goes only if somebody says so.
     picked = [one.key for one in found if one.kind not in (DATASET, COMPUTED)]
     st.session_state["unused_picked"] = picked
-    sizes = kept(here)
+    sizes = disk_usage(here)
     parts = ", ".join(f"{what} {size(count)}" for what, count in sizes.items() if count)
     limit = f" of {size(here.most)} that everybody may keep" if here.most else ""
     words = f"What is kept takes {size(sum(sizes.values()))}{limit}: {parts}."

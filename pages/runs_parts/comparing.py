@@ -28,7 +28,7 @@ def bar(launches: Sequence[Launch]) -> None:
             plain(label), type="primary", key="compare", disabled=len(kinds) > 1 or not several
         )
         two = len(kinds) > 1 and len(ticked) == 2
-        across = two and st.button("Compare their components", key="compare_components")
+        across = two and st.button("Compare their components", key="match_analyses")
         if len(kinds) > 1:
             st.caption("Only launches of the same data and number of components go together.")
         elif not several:

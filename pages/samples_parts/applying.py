@@ -4,7 +4,12 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis.applied import AppliedExploration
-from bnmf_core.compare.new_samples import NewSamples, fit_said, largest_said, new_samples_table
+from bnmf_core.compare.new_samples import (
+    NewSamples,
+    describe_fit,
+    describe_largest,
+    new_samples_table,
+)
 from bnmf_core.compare.samples import in_groups, sample_amounts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
@@ -91,14 +96,14 @@ def _applied(
             called,
             amounts=amounts,
         ),
-        f"{largest_said(found, modes, new.observations)} {found.matched}".lstrip(),
+        f"{describe_largest(found, modes, new.observations)} {found.matched}".lstrip(),
         name="new_samples",
         origin=look.origin,
         table=table,
     )
     view.chart(
         fit_of_new(found, k, new.observations),
-        f"{fit_said(found, k, modes[k], new.observations)} Analysed samples are fitted by "
+        f"{describe_fit(found, k, modes[k], new.observations)} Analysed samples are fitted by "
         "components that were refitted without them.",
         name="new_samples_fit",
         origin=look.origin,

@@ -11,7 +11,7 @@ from bnmf_core.compare.classes import (
     ClassShares,
     class_chances,
     class_shares,
-    typical_said,
+    describe_typical,
 )
 from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.names import numbered
@@ -43,12 +43,12 @@ def modes_of(look: Lens, row: int) -> np.ndarray:
 
 def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
     rows = modes_of(look, row)
-    found, each, chances = _classes(look.analysis.kept_under, tuple(map(int, rows)), label, look)
+    found, each, chances = _classes(look.analysis.cache_key, tuple(map(int, rows)), label, look)
     if len(found.classes) < 2:
         st.caption(plain(f"The label {label} has one class."))
         return
     names = numbered(called, len(found.mean))
-    said = typical_said(found, chances, names)
+    said = describe_typical(found, chances, names)
     several = found.counts >= FEWEST
     if len(rows) > 1 and several.any():
         differing = np.where(several, abs(each - each[0]), 0.0)
@@ -75,7 +75,7 @@ def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _classes(
-    kept_under: str, rows: tuple[int, ...], label: str, _look: Lens
+    cache_key: str, rows: tuple[int, ...], label: str, _look: Lens
 ) -> tuple[ClassShares, np.ndarray, np.ndarray]:
     """Of the first of these members, means (K, R, C) of all of them, and chances (R,)."""
     shares = sample_shares(*_look.aligned_factors(np.array(rows)))

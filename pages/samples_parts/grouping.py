@@ -56,12 +56,12 @@ def of(look: Lens, row: int) -> Grouping:
     what = "optima" if comparison.optima.any() else "factorizations"
     # Components have the numbers of the first mode, which changes with the threshold.
     first = int(look.modes.representative[0])
-    return _of(comparison.kept_under, row, first, what, comparison.grouped, look)
+    return _of(comparison.cache_key, row, first, what, comparison.grouped, look)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _of(
-    kept_under: str, row: int, first: int, what: str, _asked: np.ndarray, _look: Lens
+    cache_key: str, row: int, first: int, what: str, _asked: np.ndarray, _look: Lens
 ) -> Grouping:
     A, W = (part[0] for part in _look.aligned_factors(np.array([row])))
     shares = sample_shares(A, W)

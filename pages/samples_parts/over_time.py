@@ -33,7 +33,7 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
     if len(rows) > 1:
         names = {int(k): look.mode_names[look.modes.labels[k]] for k in rows}
         row = int(st.selectbox("Mode", list(names), format_func=shown(names), key="time_mode"))
-    found = _periods(look.analysis.kept_under, row, int(rows[0]), label, look)
+    found = _periods(look.analysis.cache_key, row, int(rows[0]), label, look)
     names = numbered(called, len(found.mean))
     # Of periods with hardly any observations a mean says little.
     usual = np.flatnonzero(found.counts >= np.median(found.counts) / 2)
@@ -57,7 +57,7 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _periods(kept_under: str, row: int, first: int, label: str, _look: Lens) -> PeriodShares:
+def _periods(cache_key: str, row: int, first: int, label: str, _look: Lens) -> PeriodShares:
     """Of one member, with the components of the ``first``."""
     A, W = _look.aligned_factors(np.array([first, row]))
     dates = dates_of(_look.analysis.seen_dataset.labels[label])

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bnmf_core.analysis.described import of_a_sample
 from bnmf_core.compare.biplot import biplot
-from bnmf_core.figures.biplot import biplot_said, sample_biplot
+from bnmf_core.figures.biplot import describe_biplot, sample_biplot
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.samples_parts.grouping import Grouping
@@ -59,7 +59,7 @@ def show(
                 sample,
                 density,
             ),
-            f"{biplot_said(placed)} {sampled}".rstrip(),
+            f"{describe_biplot(placed)} {sampled}".rstrip(),
             name="biplot",
             origin=look.origin,
             table=table,

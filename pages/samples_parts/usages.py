@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.classes import class_chances, class_shares, usage_said
+from bnmf_core.compare.classes import class_chances, class_shares, describe_usage
 from bnmf_core.compare.samples import sample_shares
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.usages import usage_boxes
@@ -57,7 +57,7 @@ def _unfolded(
         usage_boxes(
             found.shares[r], classes, shown, look.analysis.seen_dataset.observations, r, names[r]
         ),
-        f"{usage_said(means, r, modes_of(look, rows, others), float(chance))} A box holds the "
+        f"{describe_usage(means, r, modes_of(look, rows, others), float(chance))} A box holds the "
         "middle half, its line is the median, the dashed one the mean.",
         name="usages",
         origin=look.origin,

@@ -112,12 +112,12 @@ def _scored(board: Board) -> pd.DataFrame:
     # A run that was resumed in vain has taken longer and made nothing.
     took = [(run.seconds, run.busy) for run in comparison.runs]
     seen = (board.metric, board.modes.threshold, board.radius)
-    return _kept(comparison.kept_under, *seen, ready, took, board)
+    return _kept(comparison.cache_key, *seen, ready, took, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _kept(
-    kept_under: str,
+    cache_key: str,
     metric: str,
     threshold: float,
     radius: float,

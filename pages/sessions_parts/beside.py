@@ -6,8 +6,8 @@ import streamlit as st
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
-from bnmf_core.compare.analyses import beside, beside_said, beside_table, scaled_otherwise
-from bnmf_core.core.names import numbered, told_apart
+from bnmf_core.compare.analyses import describe_match, match_analyses, match_table, scaled_otherwise
+from bnmf_core.core.names import distinct_labels, numbered
 from bnmf_core.data.matching import shared_features
 from bnmf_core.figures.analyses import angle_map
 from bnmf_core.findings import verdicts
@@ -46,7 +46,7 @@ def _unfolded(look: Lens) -> None:
         st.caption("There is no other analysis yet.")
         return
     labels = {key: launch_label(one, data.get(one.dataset, "")) for key, one in others.items()}
-    labels = told_apart(labels)
+    labels = distinct_labels(labels)
     if st.session_state.get(CHOSEN) not in others:
         st.session_state.pop(CHOSEN, None)
     chosen = st.selectbox("Analysis", list(others), format_func=labelled(labels), key=CHOSEN)
@@ -74,15 +74,15 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
         one.aligned(one.modes.representative[verdicts.leading(Answer.of(one))[:MOST_MODES]])[:, at]
         for one, at in ((look, shared.first), (other, shared.second))
     ]
-    found = beside(*bases)
+    found = match_analyses(*bases)
     called, called_back = (
         numbered(one.notes.components(one.aligned(one.modes.representative[:1])[0]))
         for one in (look, other)
     )
     features = [first.features[d] for d in shared.first.tolist()]
     scaling = scaled_otherwise(first, second, shared)
-    st.markdown(f"**{plain(beside_said(found, names, called, called_back, scaling))}**")
-    rows = beside_table(found, names, called, called_back, features)
+    st.markdown(f"**{plain(describe_match(found, names, called, called_back, scaling))}**")
+    rows = match_table(found, names, called, called_back, features)
     view.chart(
         angle_map(found, names, called, called_back),
         f"{READING} {shared.summary}",

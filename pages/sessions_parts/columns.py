@@ -33,12 +33,12 @@ def found(look: Lens, board: Board) -> list[Session]:
     # A run that was resumed in vain has taken longer and made nothing.
     busy = [run.busy for run in look.analysis.runs]
     ready = chains.STAGE.ready(look.analysis)
-    return _kept(look.analysis.kept_under, look.metric, board.radius, ready, busy, board)
+    return _kept(look.analysis.cache_key, look.metric, board.radius, ready, busy, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _kept(
-    kept_under: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
+    cache_key: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
 ) -> list[Session]:
     """Those of the comparison that is kept under this."""
     return sessions(_board)
@@ -91,7 +91,7 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    told = look.analysis.measure_told(one.error)
+    told = look.analysis.format_measure(one.error)
     st.markdown(f"**{plain(told)}** :small[{plain(look.analysis.measure_heading)}]")
 
 

@@ -78,7 +78,7 @@ def measured(
         store = RunStore(Path(folder))
         told: dict[str, Any] = {
             "model": model.model,
-            "model_said": model.said,
+            "model_said": model.sentence,
             "data_said": dominant_line(dataset) if model.by_squares else "",
         }
         if of_rank == RECOMMENDED:

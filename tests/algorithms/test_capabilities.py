@@ -7,7 +7,7 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.core.model import Capability, Model, Support, given
+from bnmf_core.core.model import Capability, Model, Support, required
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs import planning
@@ -112,8 +112,8 @@ def test_a_model_can_do_what_it_has_a_part_for():
 
 def test_a_part_that_is_missing_is_refused_where_nobody_has_asked():
     with pytest.raises(SettingsError, match="cannot do what is asked"):
-        given(None)
-    assert given(np.exp) is np.exp
+        required(None)
+    assert required(np.exp) is np.exp
 
 
 def test_only_chains_without_a_caveat_are_draws():

@@ -38,7 +38,7 @@ def test_of_the_negative_binomial_with_little_dispersion_it_is_that_of_poisson()
 def test_counts_are_told_by_the_deviance_that_is_explained(model):
     loss = MODELS[model].loss(MODELS[model].Settings())
     assert (loss.measure, loss.heading) == ("unexplained deviance", "deviance explained")
-    assert loss.told(0.07) == "93.0 %"
+    assert loss.format(0.07) == "93.0 %"
     dataset = Dataset.from_array(X)
     assert loss.unmeasured(dataset, loss.measured(dataset, 5.0)) == pytest.approx(5.0)
 

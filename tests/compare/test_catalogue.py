@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnmf_core.compare.catalogue import catalogue_said, cosines, entry_said, nearest_entries
+from bnmf_core.compare.catalogue import cosines, describe_entry, describe_nearest, nearest_entries
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
 from bnmf_core.data.channels import CHANNELS
@@ -136,15 +136,15 @@ def test_similarities_are_of_every_mode_and_component():
 def test_the_sentence_names_what_changes_between_modes():
     modes, called = ["mode 1", "mode 2"], ["1", "2"]
     found = np.array([[[0.71, 0.4], [0.9, 0.1]], [[0.5, 0.57], [0.8, 0.2]]])
-    assert catalogue_said(found, ["SBS4", "SBS20"], modes, called) == (
+    assert describe_nearest(found, ["SBS4", "SBS20"], modes, called) == (
         "The nearest entry depends on the mode for 1 of 2 components: component 1 is nearest to "
         "SBS4 (0.71) in mode 1 and SBS20 (0.57) in mode 2."
     )
-    assert catalogue_said(found[:, 1:], ["SBS4", "SBS20"], modes, called[1:]) == (
+    assert describe_nearest(found[:, 1:], ["SBS4", "SBS20"], modes, called[1:]) == (
         "The nearest entry of each component is the same in all 2 modes; cosine similarities are "
         "0.80 to 0.90."
     )
-    assert catalogue_said(found[:1], ["SBS4", "SBS20"], modes[:1], called) == (
+    assert describe_nearest(found[:1], ["SBS4", "SBS20"], modes[:1], called) == (
         "Nearest entries by component: 1: SBS4 (0.71) and 2: SBS4 (0.90)."
     )
-    assert entry_said([0.71, 0.568], "SBS4", modes) == "SBS4: 0.71 in mode 1, 0.57 in mode 2"
+    assert describe_entry([0.71, 0.568], "SBS4", modes) == "SBS4: 0.71 in mode 1, 0.57 in mode 2"

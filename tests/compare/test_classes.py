@@ -7,9 +7,9 @@ from bnmf_core.compare.classes import (
     FEWEST,
     class_chances,
     class_shares,
+    describe_typical,
+    describe_usage,
     period_shares,
-    typical_said,
-    usage_said,
 )
 from bnmf_core.core.dates import dates_of
 
@@ -101,15 +101,16 @@ def test_periods_are_as_long_as_it_takes_for_some_observations_each():
 
 def test_the_class_with_the_largest_mean_and_whether_it_depends_on_the_mode():
     same = {"AML": np.array([[0.6], [0.5]]), "B": np.array([[0.2], [0.1]])}
-    assert usage_said(same, 0, ["mode 1", "mode 2"]) == (
+    assert describe_usage(same, 0, ["mode 1", "mode 2"]) == (
         "Mean share in mode 1, by class: AML (60 %) and B (20 %). It is largest for AML in all 2 "
         "modes."
     )
     other = same | {"B": np.array([[0.2], [0.7]])}
-    assert usage_said(other, 0, ["mode 1", "mode 2"]).endswith(
+    assert describe_usage(other, 0, ["mode 1", "mode 2"]).endswith(
         "The class with the largest depends on the mode: B (70 %) in mode 2."
     )
-    assert usage_said(same, 0, ["mode 1"], chance=0.4).endswith("(Kruskal–Wallis test, p = 0.4).")
+    said = describe_usage(same, 0, ["mode 1"], chance=0.4)
+    assert said.endswith("(Kruskal–Wallis test, p = 0.4).")
 
 
 def test_chances_are_even_where_labels_are_drawn_at_random_and_small_where_planted():
@@ -131,11 +132,11 @@ def test_a_class_is_called_typical_only_where_that_is_no_chance_and_it_has_enoug
     shares = np.array([[1.0, *[0.5] * 12], [0.0, *[0.5] * 12]])
     labels = np.array(["one", *["a"] * 6, *["b"] * 6])
     found = class_shares(shares, labels)
-    said = typical_said(found, class_chances(shares, labels), ["1", "2"])
+    said = describe_typical(found, class_chances(shares, labels), ["1", "2"])
     assert "by more than chance leaves" in said
     shares[:, 1:7] = [[0.9], [0.1]]
-    said = typical_said(class_shares(shares, labels), class_chances(shares, labels), ["1", "2"])
+    said = describe_typical(class_shares(shares, labels), class_chances(shares, labels), ["1", "2"])
     assert "most typical of b: its mean share is 50 % in these 6 observations" in said
-    assert "No class has 5" in typical_said(
+    assert "No class has 5" in describe_typical(
         class_shares(shares[:, :3], np.array(list("abc"))), np.ones(2), ["1", "2"]
     )

@@ -8,8 +8,8 @@ import pytest
 from bnmf_core.compare.enrichment import (
     LEVEL,
     best_sets,
+    describe_enrichment,
     enrichment,
-    enrichment_said,
     enrichment_table,
 )
 from bnmf_core.compare.topics import top_indices
@@ -76,18 +76,18 @@ def test_planted_sets_are_found_and_the_sentence_tells_the_mode():
     found = enrichment(top_indices(A, N), members, np.arange(D))
     assert best_sets(found).tolist() == [[3, 7, -1], [3, -1, -1]]
     sets, modes = [f"SET{s}" for s in range(S)], ["mode 1", "mode 2"]
-    said = enrichment_said(found, sets, modes, ["1", "2", "3"])
+    said = describe_enrichment(found, sets, modes, ["1", "2", "3"])
     assert said == (
         "The best set depends on the mode for 1 of 3 components: component 2: SET7, FDR "
         f"{found.fdr[0, 1, 7]:.2g} in mode 1; no set below 5 % in mode 2. FDR by "
         "Benjamini–Hochberg over all 180 tests: 30 sets, 3 components, 2 modes."
     )
     one = enrichment(top_indices(A[:1], N), members, np.arange(D))
-    assert enrichment_said(one, sets, modes[:1], ["1", "2", "3"]).startswith(
+    assert describe_enrichment(one, sets, modes[:1], ["1", "2", "3"]).startswith(
         f"Best sets, by component: 1: SET3 (FDR {one.fdr[0, 0, 3]:.2g}) and 2: SET7 (FDR "
     )
     nothing = enrichment(top_indices(A[:1, :, 2:], N), members, np.arange(D))
-    assert enrichment_said(nothing, sets, modes[:1], ["1"]).startswith(
+    assert describe_enrichment(nothing, sets, modes[:1], ["1"]).startswith(
         "No set is below 5 % FDR in any component."
     )
     table = enrichment_table(found, sets, modes, ["1", "2", "3"])

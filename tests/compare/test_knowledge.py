@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.feasible import Feasible, region
-from bnmf_core.compare.knowledge import groups_of, knowledge, smallest_simplex, turning_said
+from bnmf_core.compare.knowledge import describe_region, groups_of, knowledge, smallest_simplex
 from tests.compare.test_feasible import holds, loose
 
 
@@ -88,6 +88,6 @@ def test_sparse_components_have_as_many_entries_near_zero_as_their_own():
 def test_regions_in_words():
     A, W = loose(3)
     two = region(Feasible.of(A[:, :2], W[:2]))
-    assert f"component a can turn by up to {two.angle[0]:.0f}°" in turning_said(two, ["a", "b"])
-    three = turning_said(region(Feasible.of(A, W)), ["a", "b", "c"], locked=1)
+    assert f"component a can turn by up to {two.angle[0]:.0f}°" in describe_region(two, ["a", "b"])
+    three = describe_region(region(Feasible.of(A, W)), ["a", "b", "c"], locked=1)
     assert "b can turn" not in three and "while b is locked" in three

@@ -7,8 +7,8 @@ from scipy import optimize, sparse
 from bnmf_core.compare.new_samples import (
     apply_components,
     at_places,
-    fit_said,
-    largest_said,
+    describe_fit,
+    describe_largest,
     new_samples_table,
 )
 from bnmf_core.core.dataset import Dataset
@@ -159,10 +159,10 @@ def test_samples_of_a_component_that_was_not_analysed_are_marked_and_others_are_
     new = Dataset.from_array(np.hstack([X, strange]), features=NAMES, observations=names)
     found = apply_components(A[None], known, new, SQUARED_ERROR)
     assert found.unlike[0, M:].all() and found.unlike[0, :M].sum() <= 4
-    said = fit_said(found, 0, "mode 1", new.observations)
+    said = describe_fit(found, 0, "mode 1", new.observations)
     assert "strange" in said and said.endswith("not made of these components alone.")
     alike = apply_components(A[None], known, Dataset.from_array(X, features=NAMES), SQUARED_ERROR)
-    assert "not made of" not in fit_said(alike, 0, "mode 1", names)
+    assert "not made of" not in describe_fit(alike, 0, "mode 1", names)
 
 
 def test_a_sample_of_zeros_has_no_misfit_and_no_component():
@@ -188,9 +188,9 @@ def test_a_sample_whose_largest_component_depends_on_the_mode_is_named():
     found = apply_components(np.stack([A, other]), data, data, SQUARED_ERROR)
     np.testing.assert_array_equal(found.groups[:, 2], [1, 0])
     modes = ["mode 1", "mode 2"]
-    said = largest_said(found, modes, data.observations)
+    said = describe_largest(found, modes, data.observations)
     assert said == "The largest component depends on the mode for 1 of 3 samples: z."
-    assert largest_said(found, modes[:1], data.observations) == ""
+    assert describe_largest(found, modes[:1], data.observations) == ""
     table = new_samples_table(found, modes, data.observations, ["1", "2"])
     assert table["largest component"].tolist() == ["1", "2", "2", "1", "2", "1"]
     np.testing.assert_allclose(table["weight of 1"], found.W[:, 0].ravel())

@@ -25,7 +25,7 @@ def planted(shape, ratio, seed=0):
 def test_poisson_counts_have_the_ratio_one(shape):
     found = variation(planted(shape, 1))
     assert found.ratio == pytest.approx(1.0, abs=0.15)
-    assert not found.beyond_poisson and "about as Poisson predicts" in found.said
+    assert not found.beyond_poisson and "about as Poisson predicts" in found.sentence
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -33,7 +33,7 @@ def test_counts_that_vary_three_times_as_much_have_the_ratio_three(shape):
     found = variation(planted(shape, 3))
     assert found.ratio == pytest.approx(3.0, rel=0.15)
     assert found.beyond_poisson
-    assert found.said == f"Counts vary {found.ratio:.1f}× as much as Poisson allows."
+    assert found.sentence == f"Counts vary {found.ratio:.1f}× as much as Poisson allows."
 
 
 def test_dispersion_and_bins_follow_the_variance_that_was_planted():
@@ -66,7 +66,7 @@ def test_gaps_and_zeros_do_not_count():
 
 def test_few_counts_do_not_say_how_much_they_vary():
     found = variation(planted((10, 8, 2, 5), 3))
-    assert not found.beyond_poisson and "too few counts" in found.said
+    assert not found.beyond_poisson and "too few counts" in found.sentence
 
 
 def test_of_large_data_a_part_is_fitted():

@@ -5,7 +5,7 @@ import pytest
 
 from bnmf_core.compare.biplot import biplot
 from bnmf_core.compare.samples import sample_groups, sample_shares
-from bnmf_core.figures.biplot import biplot_said, outlying, sample_biplot
+from bnmf_core.figures.biplot import describe_biplot, outlying, sample_biplot
 
 
 def drawn(R=3, N=20, **more):
@@ -46,9 +46,9 @@ def test_those_farthest_from_the_mean_of_their_group_have_names():
 
 
 def test_what_the_plane_shows_is_told():
-    assert "shows the shares exactly" in biplot_said(drawn(3)[0])
+    assert "shows the shares exactly" in describe_biplot(drawn(3)[0])
     found = drawn(5)[0]
-    assert f"shows {100 * found.shown:.0f} % of the variation" in biplot_said(found)
+    assert f"shows {100 * found.shown:.0f} % of the variation" in describe_biplot(found)
 
 
 @pytest.mark.parametrize("R", [2, 3, 5])

@@ -167,9 +167,9 @@ def test_pages_show_every_observation_once(kind):
 
 def test_what_is_shown_is_said():
     data = load_sample("digits")
-    assert seen.said(data, seen.page_of(data)) == "Observations 1–24 of 1,797"
-    assert seen.said(data, np.array([1, 5])) == "2 of 1,797 observations"
-    assert seen.said(KINDS[seen.MAP], np.arange(0, 8, 2)) == "4 of 24 pixels"
+    assert seen.describe_selection(data, seen.page_of(data)) == "Observations 1–24 of 1,797"
+    assert seen.describe_selection(data, np.array([1, 5])) == "2 of 1,797 observations"
+    assert seen.describe_selection(KINDS[seen.MAP], np.arange(0, 8, 2)) == "4 of 24 pixels"
     assert described(data) == [
         "64 pixels × 1,797 observations",
         "49 % zeros",

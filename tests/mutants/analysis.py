@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "resampling: the last samples are left out",
         "analysis/resampling.py",
-        "chosen = np.sort(rng.permutation(dataset.N)[: kept(dataset.N)])",
-        "chosen = np.arange(kept(dataset.N))",
+        "chosen = np.sort(rng.permutation(dataset.N)[: retained_count(dataset.N)])",
+        "chosen = np.arange(retained_count(dataset.N))",
         "tests/analysis/test_resampling.py",
     ),
 )

@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         "cross-validation: the held out rows are in what is factorized",
         "compare/cross_validation.py",
-        "retained = _part(dataset, kept_rows, kept_columns)",
-        "retained = _part(dataset, rows | ~rows, kept_columns)",
+        "retained = _part(dataset, train_rows, train_columns)",
+        "retained = _part(dataset, rows | ~rows, train_columns)",
         "tests/compare/test_cross_validation.py",
     ),
     Mutant(
@@ -141,10 +141,10 @@ MUTANTS = (
         "folds: the scaler has seen the observations that are judged",
         "compare/downstream.py",
         "            model = classifier().fit(features[train], plan.codes[train])\n"
-        "            told.append(model.predict_proba(features[test]))",
+        "            predicted.append(model.predict_proba(features[test]))",
         "            scaled = preprocessing.StandardScaler().fit_transform(features)\n"
         "            model = classifier()[-1].fit(scaled[train], plan.codes[train])\n"
-        "            told.append(model.predict_proba(scaled[test]))",
+        "            predicted.append(model.predict_proba(scaled[test]))",
         "tests/compare/test_downstream.py",
     ),
     Mutant(

@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "evidence: relabelled draws are counted again",
         "evidence/weighing.py",
-        "    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)",
-        "    kept = near",
+        "    ordered = near & (orders == np.arange(orders.shape[1])).all(axis=1)",
+        "    ordered = near",
         "tests/evidence/test_mode_evidence.py",
     ),
     Mutant(

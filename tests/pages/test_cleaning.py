@@ -2,7 +2,7 @@
 
 import json
 
-from bnmf_core.analysis.unused import find_computed, find_unused, kept
+from bnmf_core.analysis.unused import disk_usage, find_computed, find_unused
 from bnmf_core.store import files
 from pages.frame.words import size
 from tests.pages.apps import page, words
@@ -53,12 +53,12 @@ def test_a_comparison_that_is_removed_is_computed_again(server, finished):
     app.button(key="find_unused").click().run()
     (one,) = find_computed(server.store)
     assert one.label == "Comparison of Random restarts, Gibbs"
-    before = kept(server.store)
+    before = disk_usage(server.store)
     assert before["comparisons"] >= one.bytes > 0
     app.multiselect(key="unused_picked").select(one.key).run()
     app.button(key="remove_unused").click().run()
-    assert kept(server.store)["comparisons"] == before["comparisons"] - one.bytes
-    assert kept(server.store)["runs"] == before["runs"]
+    assert disk_usage(server.store)["comparisons"] == before["comparisons"] - one.bytes
+    assert disk_usage(server.store)["runs"] == before["runs"]
     server.wait_analysis(finished, "distances")
     assert find_computed(server.store)[0].key == one.key
 

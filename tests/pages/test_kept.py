@@ -156,7 +156,7 @@ def test_ids_of_anothers_runs_show_nothing_of_them_and_change_nothing(
     anna = services.places().of("anna").runner
     hers = opened(anna, finished)
     of_hers = agrees(hers)
-    of_label = classes.of(hers.kept_under, "kind", downstream.STAGE.of(hers))
+    of_label = classes.of(hers.cache_key, "kind", downstream.STAGE.of(hers))
     first = page("overview", part="modes", runs=",".join(finished))
     # Ben knows the ids, and calls runs of his own so.
     forged(server, finished, tmp_path / "forged.zip")
@@ -164,10 +164,10 @@ def test_ids_of_anothers_runs_show_nothing_of_them_and_change_nothing(
     assert set(open_archive(ben.store, tmp_path / "forged.zip").run_ids) == set(finished)
     ben.wait_analysis(finished)
     his = opened(ben, finished)
-    assert his.key == hers.key and his.kept_under != hers.kept_under
+    assert his.key == hers.key and his.cache_key != hers.cache_key
     kept = agrees(his)
     assert not kept.table.equals(of_hers.table)
-    assert classes.of(his.kept_under, "kind", downstream.STAGE.of(his)) is not of_label
+    assert classes.of(his.cache_key, "kind", downstream.STAGE.of(his)) is not of_label
     shared("ben")
     app = page("overview", part="modes", runs=",".join(finished))
     assert not app.exception and words(app) != words(first)

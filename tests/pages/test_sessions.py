@@ -136,7 +136,7 @@ def test_components_stand_beside_those_of_other_data(server):
     for launch in server.store.launches():
         app.checkbox(key=f"tick_{launch.id}").check()
     app.run()
-    app.button(key="compare_components").click().run()
+    app.button(key="match_analyses").click().run()
     assert not app.exception and not app.error
     said = words(app)
     assert "2 of 3 components of cohort 0 are found in cohort 1." in said

@@ -200,7 +200,7 @@ def test_a_cluster_is_asked_no_more_once_it_is_lost():
     cluster = Cluster(find)
     assert cluster.make(lambda executor: executor) is None
     assert cluster.make(lambda executor: executor) is None
-    assert len(asked) == 1 and cluster.said.startswith("It does not answer. It is computed")
+    assert len(asked) == 1 and cluster.failure.startswith("It does not answer. It is computed")
     with pytest.raises(RunError, match="something else"):
         Cluster().make(lambda executor: _fail())
 

@@ -62,8 +62,8 @@ def of_run(
 ) -> list[Fact]:
     """The answer for a run and what it says, the most important first; X as of :func:`counts`."""
     judges = judges_of(comparison, found)
-    asked = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
-    caveats = [comparison.caveats[key] for key in asked if key in comparison.caveats]
+    algorithms = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
+    caveats = [comparison.caveats[key] for key in algorithms if key in comparison.caveats]
     spec = comparison.runs[comparison.run_ids.index(run_id)].spec
     return facts(run, judges, X, dict(spec.model_settings), caveats)
 
@@ -120,7 +120,7 @@ def facts(
 ) -> list[Fact]:
     """The answer, the most important first.
 
-    run : what is looked at. model_settings : of this run, as it was given. caveats : why what it,
+    run : its tiles. model_settings : of this run, as it was given. caveats : why what it,
     or the runs that decide, have made are no draws.
     """
     first, *others = _facts(run, judges, X, model_settings)
@@ -213,7 +213,7 @@ def _row(rank: int, run: RunTiles, X: np.ndarray) -> dict[str, int]:
 
 
 def rank_sentence(table: pd.DataFrame, members: str) -> str:
-    """What changes with the rank; "" of one alone. ``table`` : :func:`rank_table`."""
+    """Sentence on changes with the rank; "" for one rank. ``table`` : :func:`rank_table`."""
     if len(table) < 2:
         return ""
     wrong = table["missed"] + table["filled_in"]

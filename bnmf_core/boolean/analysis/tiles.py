@@ -32,7 +32,7 @@ from bnmf_core.numerics.matrix import boolean_product, only_yes_and_no, stored
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files
 
-# Cells of a table that are told one by one.
+# The largest number of cells that are reported individually.
 MOST_CELLS = 2**22
 # Of the entries above 0 at most so many are other values where a matrix is nearly binary.
 FEW = 0.02
@@ -42,9 +42,9 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class RunTiles:
-    """What one run says.
+    """The tiles of one run.
 
-    A (D, R), W (R, N) : the factorization that is looked at. sd_A, sd_W : standard deviations over
+    A (D, R), W (R, N) : the factorization shown. sd_A, sd_W : standard deviations over
         that chain, or over all that an explorer made; slope_A, slope_W : mean
         gradients of the log joint there, NaN where the model has none; gradient_A, gradient_W :
         mean gradients over all steps of that chain, NaN where its algorithm does not tell them.
@@ -78,30 +78,30 @@ class RunTiles:
 
 @dataclass(frozen=True)
 class Tiles:
-    """What is stored. problem : why there is nothing; "" where there is."""
+    """Stored tiles. problem : why there are none; "" where there are."""
 
     folder: Path
     problem: str
     run_ids: tuple[str, ...] = ()
 
     def of_run(self, run_id: str) -> RunTiles:
-        """What one of ``run_ids`` says."""
-        kept = files.read_arrays(self.folder / f"{run_id}.npz")
+        """The tiles of one of ``run_ids``."""
+        arrays = files.read_arrays(self.folder / f"{run_id}.npz")
         table = pd.DataFrame(files.read_json(self.folder / f"{run_id}.json"))
         curves = {
-            name.removeprefix("errors_"): (kept[name.replace("errors", "at")], kept[name])
-            for name in kept
+            name.removeprefix("errors_"): (arrays[name.replace("errors", "at")], arrays[name])
+            for name in arrays
             if name.startswith("errors_")
         }
-        pairs = {k.removeprefix("pairs_"): v for k, v in kept.items() if k.startswith("pairs_")}
+        pairs = {k.removeprefix("pairs_"): v for k, v in arrays.items() if k.startswith("pairs_")}
         names = RunTiles.__annotations__.keys() - {"tiles", "curves", "pairs"}
         return RunTiles(
-            **{name: kept[name] for name in names}, tiles=table, curves=curves, pairs=pairs
+            **{name: arrays[name] for name in names}, tiles=table, curves=curves, pairs=pairs
         )
 
 
 def targets(dataset: Dataset) -> dict[str, np.ndarray]:
-    """What cells can be compared with, (D, N) each of 0, 1 and NaN where it is not known."""
+    """Reference tables, (D, N) each of 0, 1 and NaN where unknown."""
     X = dataset.dense().astype(np.float64)
     if dataset.mask is not None:
         X[~dataset.mask] = np.nan
@@ -116,7 +116,7 @@ def targets(dataset: Dataset) -> dict[str, np.ndarray]:
 
 
 def refusal(dataset: Dataset) -> str:
-    """Why nothing is said of tiles of these data; "" where it is."""
+    """Why tiles of these data are not analysed, in a sentence; "" where they are."""
     if not only_yes_and_no(stored(dataset.X)):
         return f"{dataset.name!r} is not a binary matrix: tiles need entries of 0 and 1."
     if dataset.D * dataset.N > MOST_CELLS:
@@ -165,7 +165,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
 
 
 def read(comparison: Comparison, folder: Path) -> Tiles:
-    """What is stored."""
+    """The stored tiles."""
     found = files.read_json(folder / "tiles.json")
     return Tiles(folder, found["problem"], tuple(found.get("run_ids", ())))
 
@@ -238,12 +238,12 @@ def _gradients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means over all steps of a chain, its components in the order of A (D, R) and W (R, N)."""
     particles = comparison.particles[comparison.run_ids.index(run_id)]
-    told = particles.totals
-    if "gradient_mean_A" not in told or len(told["gradient_mean_A"]) <= chain:
+    totals = particles.totals
+    if "gradient_mean_A" not in totals or len(totals["gradient_mean_A"]) <= chain:
         return np.full(A.shape, np.nan), np.full(W.shape, np.nan)
-    mean_A, mean_W = told["mean_A"][chain], told["mean_W"][chain]
+    mean_A, mean_W = totals["mean_A"][chain], totals["mean_W"][chain]
     order = _order(np.stack([A, mean_A]), np.stack([W, mean_W]), 0)[1]
-    return told["gradient_mean_A"][chain][:, order], told["gradient_mean_W"][chain][order]
+    return totals["gradient_mean_A"][chain][:, order], totals["gradient_mean_W"][chain][order]
 
 
 def _order(A: np.ndarray, W: np.ndarray, best: int) -> np.ndarray:

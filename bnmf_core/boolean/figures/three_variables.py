@@ -7,7 +7,7 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout
 
 NAMES = ("x", "y", "z")
-# Densities that differ by less are of one height.
+# Densities that differ by less are equal.
 SAME = 1e-9
 MEAN = "mean of draws"
 # Both pictures may be low: little stands below.

@@ -33,10 +33,10 @@ def threshold_chart(
     figure = Sketch()
     for number, (name, (at, errors)) in enumerate(curves.items()):
         step = max(1, -(-errors.size // MOST_POINTS))
-        kept = np.union1d(np.arange(0, errors.size, step), [int(errors.argmin()), errors.size - 1])
+        rows = np.union1d(np.arange(0, errors.size, step), [int(errors.argmin()), errors.size - 1])
         figure.add_scatter(
-            x=np.append(at[kept], 1.0),
-            y=np.append(errors[kept], errors[kept][-1]),
+            x=np.append(at[rows], 1.0),
+            y=np.append(errors[rows], errors[rows][-1]),
             mode="lines",
             line={"shape": "hv", "color": component_color(number)},
             name=f"against {AGAINST.get(name, name)}",

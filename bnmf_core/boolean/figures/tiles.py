@@ -11,7 +11,7 @@ from bnmf_core.figures.gallery import GAP
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import layout, safe
 
-# Cells of a picture on one side: one may stand for several of a larger table.
+# Maximum side of a picture in cells; a cell may represent several of a larger table.
 MOST_SIDE = 600
 SMALL_SIDE, THUMBNAIL = 200, 80
 # Pictures of tiles beside each other, and pixels that a row of them about has.
@@ -19,7 +19,7 @@ LEAST_BESIDE, MOST_BESIDE, WIDTH = 5, 10, 950
 
 
 class Cell(IntEnum):
-    """What a cell is; where one stands for several, the last of these among them is shown."""
+    """The kind of a cell; a pixel of several cells shows the last kind among them."""
 
     OFF = 0
     UNSEEN = 1
@@ -48,7 +48,7 @@ COLORS = {
 
 
 def kinds(X: np.ndarray, covered: np.ndarray) -> np.ndarray:
-    """What every cell is: X (D, N) of 0, 1 and NaN where not seen; covered (D, N) bool."""
+    """The kind of every cell: X (D, N) of 0, 1 and NaN where unobserved; covered (D, N) bool."""
     unseen = np.isnan(X)
     found = np.full(X.shape, Cell.OFF, dtype=np.int8)
     found[unseen] = Cell.UNSEEN

@@ -1,4 +1,4 @@
-"""How different, how widely spread and how good factorizations are."""
+"""Distances, spreads and invariants of factorizations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,7 +59,7 @@ def distances(
     ----------
     particles : Particles, or any object with ``.A`` (M, D, R) and ``.W`` (M, R, N).
     metric : a key of ``DISTANCES``.
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between tiles.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between tiles.
 
     Returns
     -------

@@ -28,10 +28,10 @@ FINITE = {"nnan", "ninf", "nsz"}
 
 
 class _Memory(threading.local):
-    """What a thread has kept for its next costs, and whether it is to be used again now."""
+    """Buffers that a thread reuses for its next costs, and whether reuse is on."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, np.ndarray] = {}
+        self.buffers: dict[str, np.ndarray] = {}
         self.reused = False
 
 
@@ -95,13 +95,13 @@ def _empty_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _empty(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of this shape, with whatever is in it."""
+    """An uninitialized array of this shape."""
     if not _memory.reused:
         return np.empty(shape)
     size = math.prod(shape)
-    if name not in _memory.kept or _memory.kept[name].size < size:
-        _memory.kept[name] = np.empty(size)
-    return _memory.kept[name][:size].reshape(shape)
+    if name not in _memory.buffers or _memory.buffers[name].size < size:
+        _memory.buffers[name] = np.empty(size)
+    return _memory.buffers[name][:size].reshape(shape)
 
 
 def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:

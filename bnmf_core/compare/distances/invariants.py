@@ -13,7 +13,7 @@ from bnmf_core.compare.distances.scaling import component_shares, unit_l2_column
 from bnmf_core.core.loss import MEASURE, Loss
 from bnmf_core.core.squared_error import SQUARED_ERROR
 
-# Entries that are worked on at once: normalised copies of A or W stay below 64 MB.
+# Number of entries processed together: normalised copies of A or W stay below 64 MB.
 BLOCK = 2**23
 
 
@@ -81,7 +81,7 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 UNEXPLAINED = "the part of X that AW leaves unexplained."
-# Everything that can be followed along a chain.
+# All invariants.
 QUANTITIES: dict[str, Invariant] = {
     known.key: known
     for known in (
@@ -104,7 +104,7 @@ QUANTITIES: dict[str, Invariant] = {
 
 
 def quantities(loss: Loss | None) -> dict[str, Invariant]:
-    """The same in the words of a loss; None: of runs of different ones."""
+    """The invariants with the name of a loss; None: losses differ."""
     if loss is None:
         return QUANTITIES
     means = UNEXPLAINED if loss is SQUARED_ERROR else f"{loss.ends}."

@@ -28,7 +28,7 @@ from bnmf_core.numerics.threads import one_blas_thread
 # within about a second.
 COSTS_PER_TILE = 200_000
 OPERATIONS_PER_TILE = 1_000_000_000
-# Bytes of prepared rows that are kept for the tiles to come.
+# Bytes of prepared rows that are cached for later tiles.
 PREPARED = 64_000_000
 
 
@@ -93,7 +93,7 @@ def pairwise(
     Parameters
     ----------
     A : (M, D, R) and W : (M, R, N), float32 or float64, possibly read-only memory maps.
-    on_progress : called with the fraction done, 0 to 1. cancel : asked between tiles.
+    on_progress : called with the fraction done, 0 to 1. cancel : checked between tiles.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def pairwise_of_several(
     cancel: Callable[[], bool] | None = None,
     executor: Executor | None = None,
 ) -> list[np.ndarray]:
-    """As :func:`pairwise`, of distances that are :func:`matched_alike`: (M, M) of each.
+    """Like :func:`pairwise`, for several distances that are :func:`matched_alike`: (M, M) each.
 
     Their components are matched once for all of them. ``executor`` : where tiles are measured, as
     of ``open_executor``; None: in threads here.
@@ -214,7 +214,7 @@ class _Side:
 
     @cached_property
     def prepared(self) -> Callable[[int], _Prepared]:
-        """What is compared, of the tile that starts there; the latest are kept for others."""
+        """Prepared rows of the tile that starts there; the latest are cached."""
         stops = {tile.start: tile.stop for tile in self.tiles}
         size = max((stop - start for start, stop in stops.items()), default=1)
         row = 8 * size * self.A.shape[2] * max(self.A.shape[1], self.W.shape[2])
@@ -229,7 +229,7 @@ class _Side:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What is compared with what; whoever measures tiles of it is given it once.
+    """The factorizations to compare, passed once to each worker that measures tiles.
 
     others : None where the factorizations are compared with each other.
     """
@@ -259,9 +259,9 @@ def _measure(
 
 
 def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
-    given = alike[0].compared(A, W)
-    rows = aligned(given.shape, given.dtype)
-    rows[:] = given
+    compared = alike[0].compared(A, W)
+    rows = aligned(compared.shape, compared.dtype)
+    rows[:] = compared
     weighted = any(distance.weighted for distance in alike)
     shares = component_shares(A, W) if weighted else None
     # A cost that is not a number would send the matching astray without a trace.

@@ -1,4 +1,4 @@
-"""What two factorizations are compared by, once the arbitrary scale is taken out.
+"""Normalized rows by which two factorizations are compared, without the arbitrary scale.
 
 Every function here takes A (M, D, R) and W (M, R, N) and returns (M, R, P) float64: one
 row of length P for each component. Only the arrays a function needs are read, so the other

@@ -1,4 +1,4 @@
-"""Where the nodes of trees lie, and where other runs went.
+"""Map of the nodes of trees and of other runs.
 
 A run is a tree when its particles tell which one they grew from: the diagnostic "parent", the
 number of a particle, −1 for one that the tree began with.
@@ -30,7 +30,7 @@ MOST_ENTRIES = 2**26
 # many of them (landmark scaling, de Silva & Tenenbaum 2004).
 LANDMARKS = 500
 MOST_KNOWN = 10
-# What is told of every particle, and what stands where nothing is.
+# Diagnostics of every particle, and the values of missing ones.
 MISSING = {
     "ids": -1,
     "parent": -1,
@@ -51,13 +51,13 @@ class TreePart(NamedTuple):
         the comparison's members, −1 for none), parent (particle number, −1 for none), parent_row
         (row in this table, −1), to_parent (distance to it, NaN without), kind, turn, least_angle,
         log_joint, error, seconds, x, y; x, y and to_parent in the unit of ``METRIC``.
-    kept : share of the distances that the map keeps, 0 to 1. nodes : of all trees, shown or not.
+    quality : share of the squared distances that the map preserves, 0 to 1. nodes : number of all.
     between_known : largest distance between known factorizations, 0 where there are not two.
     data, bases : (N, 2) and (points, 3, 2) in the data's simplex at rank 3, else None.
     """
 
     table: pd.DataFrame
-    kept: float
+    quality: float
     nodes: int
     between_known: float
     data: np.ndarray | None
@@ -65,7 +65,7 @@ class TreePart(NamedTuple):
 
 
 def trees(comparison: Comparison) -> list[int]:
-    """Which of the comparison's runs are trees, by their number in it."""
+    """Numbers of the comparison's runs that are trees."""
     return [i for i, p in enumerate(comparison.particles) if "parent" in p.diagnostics]
 
 
@@ -119,12 +119,12 @@ def _choose(comparison: Comparison) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         particles = comparison.particles[i]
         number = {int(n): row for row, n in enumerate(particles.ids)}
         parent = np.array([number.get(int(p), -1) for p in particles.diagnostics["parent"]])
-        kept = with_ancestors(parent, most)
+        nodes = with_ancestors(parent, most)
         # −1 stays: it is what a parent that is not there finds.
         row = np.full(len(parent) + 1, -1)
-        row[kept] = before + np.arange(kept.size)
-        parts.append((np.full(kept.size, i), kept, row[parent[kept]]))
-        before += kept.size
+        row[nodes] = before + np.arange(nodes.size)
+        parts.append((np.full(nodes.size, i), nodes, row[parent[nodes]]))
+        before += nodes.size
     ids = comparison.run_ids
     others = comparison.members[~comparison.members["run"].isin([ids[i] for i in found])]
     run = np.array([ids.index(run_id) for run_id in others["run"]], dtype=np.int64)
@@ -142,13 +142,13 @@ def with_ancestors(parent: np.ndarray, most: int) -> np.ndarray:
     """
     wanted = most
     while True:
-        kept = np.zeros(len(parent), dtype=bool)
-        kept[evenly_spaced(len(parent), wanted)] = True
+        chosen = np.zeros(len(parent), dtype=bool)
+        chosen[evenly_spaced(len(parent), wanted)] = True
         for node in range(len(parent) - 1, -1, -1):
-            if kept[node] and parent[node] >= 0:
-                kept[parent[node]] = True
-        if kept.sum() <= most or wanted == 1:
-            return np.flatnonzero(kept)
+            if chosen[node] and parent[node] >= 0:
+                chosen[parent[node]] = True
+        if chosen.sum() <= most or wanted == 1:
+            return np.flatnonzero(chosen)
         wanted = max(1, 3 * wanted // 4)
 
 
@@ -215,9 +215,9 @@ def read(comparison: Comparison, folder: Path) -> TreePart | None:
         for name, missing in MISSING.items()
     }
     nodes = sum(comparison.particles[i].M for i in found)
-    kept, between = float(stored["kept"]), float(stored["between_known"])
+    quality, between = float(stored["kept"]), float(stored["between_known"])
     data, bases = stored.get("data"), stored.get("bases")
-    return TreePart(pd.DataFrame(columns), kept, nodes, between, data, bases)
+    return TreePart(pd.DataFrame(columns), quality, nodes, between, data, bases)
 
 
 def _of_particles(

@@ -1,4 +1,4 @@
-"""What every factorization adds to a variational mixture of Gaussians.
+"""Variational mixtures of Gaussians from the factorizations of each run.
 
 All factorizations of a run are proposed, in the order of their number, to a mixture that is empty
 at first (online variational inference; paper 2, §3.1): as they are, and at their best scale.
@@ -32,9 +32,9 @@ from bnmf_core.rrt.online import Decision, OnlineSettings, propose
 from bnmf_core.store import files
 
 MOST_PROPOSALS = 2000
-# Components of a run that are compared with each other.
+# Maximum number of compared components of a run.
 MOST_COMPARED = 200
-# Between two questions whether to stop.
+# Number of proposals between checks for cancellation.
 BLOCK = 20
 # One for all runs, so that they can be compared: nats.
 TOLERANCE = OnlineSettings().tolerance
@@ -42,15 +42,15 @@ VARIANTS = {"best": "At the scale of least curvature", "found": "As they were fo
 KINDS = {"remain": "that remain", "joined": "that ever joined"}
 # Radii of a covering curve.
 RADII = 100
-# What is kept of every component, and of how far the components of a run are apart.
+# Stored columns of every component, and of the distances between components of a run.
 COMPONENT = ("numbers", "weights", "variances", "log_joint")
 SPREAD = ("largest", "mean", "compared")
-# Part of the work that proposals are; the rest is distances.
+# Fraction of the work for proposals; the rest is distances.
 PROPOSING = 0.8
 
 
 class Proposals(NamedTuple):
-    """What became of the factorizations of one run.
+    """Decisions on the factorizations of one run.
 
     decisions : one row per proposal with the columns of ``Decision``, but ``left`` for
         ``removed``: the proposal at which the component left again, −1 if it has not.
@@ -70,7 +70,7 @@ class Proposals(NamedTuple):
 
 
 class OfRun(TypedDict):
-    """What is told of one run beside its arrays; see :class:`Proposals`."""
+    """Metadata of one run; see :class:`Proposals`."""
 
     fixed_variance: float | None
     total: int
@@ -84,9 +84,9 @@ Kind = tuple[str, object]
 
 @dataclass(frozen=True)
 class Mixtures:
-    """What is stored of every run.
+    """Stored mixtures of every run.
 
-    without : run id → why there is no mixture for it. runs : what is told of the others.
+    without : run id → why there is no mixture for it. runs : metadata of the others.
     """
 
     folder: Path
@@ -96,12 +96,12 @@ class Mixtures:
     def proposals(self, variant: str) -> dict[str, Proposals]:
         """Run id → what became of its factorizations; ``variant`` is a key of ``VARIANTS``."""
         found = {}
-        for run_id, told in self.runs.items():
+        for run_id, metadata in self.runs.items():
             stored = files.read_arrays(self.folder / f"{run_id}-{variant}.npz")
             components = pd.DataFrame({name: stored.pop(f"component_{name}") for name in COMPONENT})
             components.columns = pd.Index(["number", "weight", "variance", "log_joint"])
             components = components.sort_values("weight", ascending=False, ignore_index=True)
-            found[run_id] = Proposals(pd.DataFrame(stored), components, **told)
+            found[run_id] = Proposals(pd.DataFrame(stored), components, **metadata)
         return found
 
     def weights(self, members: pd.DataFrame) -> np.ndarray | None:
@@ -125,7 +125,7 @@ class Mixtures:
         return weights.to_numpy()
 
     def coverage(self, metric: str, variant: str, kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.
+        """Distances between the components of every run; ``kind`` is a key of ``KINDS``.
 
         Returns
         -------
@@ -312,7 +312,7 @@ def _distances(
 
 
 def read(comparison: Comparison, folder: Path) -> Mixtures:
-    """What is stored of every run."""
+    """The stored mixtures of every run."""
     return Mixtures(folder, **files.read_json(folder / "mixtures.json"))
 
 

@@ -21,7 +21,7 @@ FATES = {
     "impossible": ("rejected: impossible", "#6C7780"),
     "flat": ("rejected: no curvature", "#525A61"),
 }
-# A bar shorter than this part of the longest has no room for its number.
+# A bar below this fraction of the longest has no room for its number.
 ROOM_FOR_NUMBER = 0.04
 
 
@@ -48,13 +48,13 @@ def bound_over_proposals(
             "proposal %{x}, factorization %{customdata[0]}: %{customdata[1]:,.3f} nats, "
             "%{customdata[2]:.3g} below the best<extra>" + style.label + "</extra>"
         )
-        told = np.stack([part["number"], values, below], axis=1)
+        customdata = np.stack([part["number"], values, below], axis=1)
         figure.add_scatter(
             x=part["proposal"],
             y=heights,
             mode="lines",
             name=style.label,
-            customdata=told,
+            customdata=customdata,
             line={"color": style.color, "dash": style.dash, "width": 2, "shape": "hv"},
             legendgroup=run_id,
             hovertemplate=hover,
@@ -64,7 +64,7 @@ def bound_over_proposals(
             x=part["proposal"][joined],
             y=heights[joined],
             mode="markers",
-            customdata=told[joined],
+            customdata=customdata[joined],
             marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 0.7},
             legendgroup=run_id,
             showlegend=False,

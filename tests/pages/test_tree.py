@@ -3,6 +3,9 @@
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.core.names import percent
+from bnmf_core.rrt.analysis import tree
 from tests.pages.apps import page, words
 
 CHAIN_SETTINGS = {"start": "known", "chains": 1, "warm_up": 2, "leapfrog_steps": 3}
@@ -26,6 +29,8 @@ def test_a_tree_is_shown_with_its_nodes_and_the_reason_of_its_end(server, grown)
     assert f"ended with {made} of 60 nodes" in shown
     assert "The tree found no new node in 60 attempts" in shown
     assert "RRT (seed 0)" in shown and "HMC (seed 0)" in shown
+    part = tree.STAGE.of(open_comparison(server.store, grown))
+    assert f"preserves {percent(part.quality)} of the squared" in shown
     tables = [table.value for table in app.dataframe]
     (nodes,) = [
         t

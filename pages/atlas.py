@@ -6,13 +6,13 @@ from pages.atlas_parts import one, whole
 from pages.frame import guard, link
 from pages.frame.words import plain
 from pages.parts import starting
-from studies.atlas.findings import kept
+from studies.atlas.findings import shipped
 from studies.atlas.sources import SOURCES
 from studies.result import full
 
 guard.enter("atlas")
 starting.open_started()
-study, measured = full("atlas"), kept()
+study, measured = full("atlas"), shipped()
 names = {key: SOURCES[key].label for key in [*measured, *(SOURCES.keys() - measured.keys())]}
 asked = st.query_params.get("problem")
 link.one_of("problem", names)

@@ -10,14 +10,14 @@ import streamlit as st
 from pages.frame import link, view
 from pages.frame.words import plain
 from pages.parts import starting
-from studies.atlas.findings import Told, components_said, verdicts_of
+from studies.atlas.findings import Ranked, components_label, verdicts_of
 from studies.atlas.sources import Source
 
 # A folder of public data, where the server has one.
 FOLDER = Path(os.environ["BNMF_DATA"]) if os.environ.get("BNMF_DATA") else None
 
 
-def ask(source: Source, told: list[Told]) -> None:
+def ask(source: Source, told: list[Ranked]) -> None:
     """Buttons that open a finished analysis, or start one; or where the data are."""
     if not source.present(FOLDER):
         st.caption(plain(f"{source.file} does not come with this program. If you have it:"))
@@ -41,10 +41,10 @@ def ask(source: Source, told: list[Told]) -> None:
         st.caption("The finished analysis is a smaller one, of 20 factorizations of each kind.")
 
 
-def show(source: Source, told: list[Told]) -> None:
+def show(source: Source, told: list[Ranked]) -> None:
     """The pictures of its analyses, each with its verdicts, and what is published."""
     for of_rank, cell in told:
-        st.header(plain(f"{source.label}: {components_said(cell)}, {of_rank}"), anchor=False)
+        st.header(plain(f"{source.label}: {components_label(cell)}, {of_rank}"), anchor=False)
         table = verdicts_of([(of_rank, cell)])
         rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
         for drawn, picture in cell["pictures"].items():

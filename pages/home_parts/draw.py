@@ -19,7 +19,7 @@ from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import component_color
 from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.runs.examples import EXAMPLES, Example
-from studies.atlas.findings import kept
+from studies.atlas.findings import shipped
 
 FOLDER = Path(__file__).resolve().parent / "cards"
 WIDTH, HEIGHT, EDGE = 780, 280, 12
@@ -117,5 +117,5 @@ if __name__ == "__main__":
         shown = EXAMPLES[key]
         card(shown).quantize(64).save(FOLDER / f"{key}.png", optimize=True)
     if "atlas" in asked:
-        shares = [told[0][1]["elsewhere"] for told in kept().values()]
+        shares = [ranked[0][1]["elsewhere"] for ranked in shipped().values()]
         bars(shares).quantize(64).save(FOLDER / "atlas.png", optimize=True)

@@ -42,7 +42,7 @@ class AtlasStudy(Study):
     }
 
     def _there(self) -> tuple[list[Source], list[str]]:
-        return at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
+        return at_hand((SOURCES[key] for key in self.selected("problems")), self.data)
 
     def batches(self) -> list[list[Task]]:
         """One batch a data set and seed, the first seed of all data sets first."""
@@ -54,7 +54,7 @@ class AtlasStudy(Study):
         every = [
             [
                 self._task(source, of_rank, seed)
-                for of_rank in self.asked("kinds")
+                for of_rank in self.selected("kinds")
                 if of_rank == RECOMMENDED or source.rank
             ]
             for seed in range(plan.seeds)
@@ -70,10 +70,10 @@ class AtlasStudy(Study):
             f"{source.label}, {of_rank} rank, seed {seed}",
         )
 
-    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
+    def cells_in(self, earlier: StudyResult) -> dict[Any, Cell]:
         """The cells that were measured of the same data under the same plan."""
         tasks = [task for batch in self.batches() for task in batch]
-        cells = kept.settings["cells"]
+        cells = earlier.settings["cells"]
         return {
             task.of: cells[name]["cell"]
             for task in tasks
@@ -98,7 +98,7 @@ class AtlasStudy(Study):
             for (key, of_rank, seed), cell in cells.items()
             for quantity in NUMBERS
         ]
-        told = {
+        stored = {
             _name(of): {
                 "place": self._task(SOURCES[of[0]], *of[1:]).place,
                 "cell": cell,
@@ -109,7 +109,7 @@ class AtlasStudy(Study):
             values_of(VARIED, rows),
             labels={source.key: source.label for source in SOURCES.values()},
             notes=tuple(self._there()[1]),
-            settings=asdict(self.plan) | {"cells": told},
+            settings=asdict(self.plan) | {"cells": stored},
         )
 
 

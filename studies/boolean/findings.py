@@ -62,8 +62,8 @@ def claims(study: StudyResult) -> list[Claim]:
     for key, judge in JUDGES.items():
         words = WORDS["claims"][key]
         for verdict, numbers in judge(study):
-            claim, told = (words[part].format_map(numbers) for part in ("claim", "numbers"))
-            found.append(Claim(claim, verdict, told))
+            claim, numbers_ = (words[part].format_map(numbers) for part in ("claim", "numbers"))
+            found.append(Claim(claim, verdict, numbers_))
     return found
 
 
@@ -82,11 +82,11 @@ def _on_density(study: StudyResult) -> Judged:
     ones = table.dropna(subset=["ones"]).groupby("reading", sort=False)["ones"].median()
     if set(ones.index) != set(READINGS):
         return
-    told = ", ".join(f"{count:g} at the {READINGS[str(key)]}" for key, count in ones.items())
+    counts = ", ".join(f"{count:g} at the {READINGS[str(key)]}" for key, count in ones.items())
     zero = printed()["half"].max()
     same = {key: abs(count / zero - 1.0) <= SAME for key, count in ones.items()}
     if any(same.values()):
-        yield "holds" if same["stated"] else "does not hold", {"told": told}
+        yield "holds" if same["stated"] else "does not hold", {"told": counts}
 
 
 def _on_optimum(study: StudyResult) -> Judged:
@@ -113,11 +113,11 @@ def _on_collapse(study: StudyResult) -> Judged:
         chosen = _small(rows)
         if len(chosen):
             lost = _collapsed(chosen)
-            told = ", ".join(
+            runs = ", ".join(
                 f"{study.labels[r.column]} {r.noise} from {r.start} {r.half:g} of {r.ones:g}"
                 for r in chosen.itertuples()
             )
-            numbers = {"reading": reading, "held": of(int(lost.sum()), len(lost)), "told": told}
+            numbers = {"reading": reading, "held": of(int(lost.sum()), len(lost)), "told": runs}
             yield _verdict(int(lost.sum()), len(lost)), numbers
 
 
@@ -276,11 +276,11 @@ def _on_winner(study: StudyResult) -> Judged:
         if ("flat", SMALLEST) in table and len(table) and table.shape[1] > 1:
             others = table.drop(columns=[("flat", SMALLEST)])
             held = int((table["flat", SMALLEST] < others.min(axis=1)).sum())
-            told = ", ".join(
+            ranking = ", ".join(
                 f"{study.labels[column]} {size} {mean:.4g}"
                 for (column, size), mean in table.mean().sort_values().items()
             )
-            numbers = {"reading": reading, "held": of(held, len(table)), "told": told}
+            numbers = {"reading": reading, "held": of(held, len(table)), "told": ranking}
             yield _mostly(held, len(table)), numbers
 
 
@@ -334,7 +334,7 @@ def _largest(study: StudyResult, prior: str) -> dict[str, tuple[float, list[floa
     return found
 
 
-def _three_told(found: dict[str, tuple[float, list[float]]]) -> str:
+def _three_sentence(found: dict[str, tuple[float, list[float]]]) -> str:
     return "; ".join(
         f"({case}) {value + 0.0:.4f} at {', '.join(f'{x:.3f}' for x in point)}"
         for case, (value, point) in found.items()
@@ -345,14 +345,14 @@ def _on_inconsistent(study: StudyResult) -> Judged:
     found = {case: v for case, v in _largest(study, "flat").items() if case.count("1") == 2}
     if found:
         off = [any(0.01 < x < 0.99 for x in point) for _, point in found.values()]
-        yield _verdict(sum(off), len(off)), {"told": _three_told(found)}
+        yield _verdict(sum(off), len(off)), {"told": _three_sentence(found)}
 
 
 def _on_pulled(study: StudyResult) -> Judged:
     found = _largest(study, "normal")
     if found:
         pulled = [max(point) < 0.01 for _, point in found.values()]
-        yield _verdict(sum(pulled), len(pulled)), {"told": _three_told(found)}
+        yield _verdict(sum(pulled), len(pulled)), {"told": _three_sentence(found)}
 
 
 def _names(problem: str) -> dict[str, str]:

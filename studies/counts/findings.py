@@ -78,7 +78,7 @@ def planted_answer(study: StudyResult) -> str:
     whole = study.settings["repetitions"] * len(study.settings["planted"]) * len(NOISES)
     unfinished = WORDS["unfinished"].format(made=len(found), whole=whole)
     unfinished = unfinished if len(found) < whole else ""
-    told = "wrong" if len(wrong) else "wrong_none"
+    template = "wrong" if len(wrong) else "wrong_none"
     sentences = [
         PLANTED["answer"].format(
             right=int(good.sum()),
@@ -86,7 +86,7 @@ def planted_answer(study: StudyResult) -> str:
             share=share,
             target=WORDS["target"].format(target=TARGET, met=met, unfinished=unfinished),
             by_noise=by_noise,
-            wrong=PLANTED[told].format(
+            wrong=PLANTED[template].format(
                 wrong=len(wrong), open_=of(int(wrong["open"].sum()), len(wrong))
             ),
             evidence=PLANTED["evidence"].format(
@@ -155,8 +155,8 @@ def planted_tables(study: StudyResult) -> Iterator[Table]:
         lead = f"{part['ahead'].min():.0f}, {part['ahead'].median():.0f}"
         ends = f"{part['variation'].median():.1f}", f"{part['seconds'].mean() / 60:.1f}"
         rows.append((study.labels[noise], rank, len(part), *counts, evidence, lead, *ends))
-    told = PLANTED["tables"]
-    yield {"title": told["ranks"], "columns": tuple(told["columns"]), "rows": rows}
+    words = PLANTED["tables"]
+    yield {"title": words["ranks"], "columns": tuple(words["columns"]), "rows": rows}
 
 
 def summary(study: StudyResult, part: str) -> str:

@@ -70,15 +70,15 @@ def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str,
     data = planted(rank, noise, plan, repetition)
     began = time.process_time()
     tried = range(max(1, rank - plan.around), rank + plan.around + 1)
-    asked = {"restarts": RESTARTS, "most_modes": plan.weighed}
-    study = rank_study(data, tried, model=noise, rng=np.random.default_rng(plan.seed), **asked)
+    options = {"restarts": RESTARTS, "most_modes": plan.weighed}
+    study = rank_study(data, tried, model=noise, rng=np.random.default_rng(plan.seed), **options)
     found = recommend(study)
     rows = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
     rows.append(("variation", 0, variation(data).ratio))
     if repetition < plan.compared:
         other = NOISES[1 - NOISES.index(noise)]
         rng = np.random.default_rng(plan.seed)
-        beside = rank_study(data, [found.rank], model=other, rng=rng, **asked)
+        beside = rank_study(data, [found.rank], model=other, rng=rng, **options)
         ours = study.table.set_index("rank")["log_evidence"][found.rank]
         rows.append(("lead", 0, float(ours - beside.table["log_evidence"].iloc[0])))
     return {"rows": [list(row) for row in rows], "reason": found.reason}
@@ -92,8 +92,8 @@ def of_study(study: RankStudy, found: Recommendation) -> list[Row]:
         for _, one in table.iterrows()
         for name in table.columns[1:]
     ]
-    told = {"chosen": found.rank, "grade": GRADES.index(found.grade)}
+    numbers = {"chosen": found.rank, "grade": GRADES.index(found.grade)}
     for key in ("evidence", "hidden"):
         chosen = study.criteria[key].chosen
-        told[key] = np.nan if chosen is None else chosen
-    return rows + [(name, 0, float(value)) for name, value in told.items()]
+        numbers[key] = np.nan if chosen is None else chosen
+    return rows + [(name, 0, float(value)) for name, value in numbers.items()]

@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from bnmf_core.evidence.variation import BEYOND_POISSON
 from studies.counts.findings import Table, part_of
-from studies.counts.plan import WORDS, told
+from studies.counts.plan import WORDS, facts_of
 from studies.counts.planted import GRADES
 from studies.counts.signatures import MODELS, genomes, shapes, turned
 from studies.counts.topics import concentration
@@ -37,10 +37,10 @@ class Shape:
 
 def bases(study: StudyResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Model → A (96, R), columns that sum to 1, and the part of all counts of each (R,)."""
-    parts = {place[1]: parts for place, parts in told(study, "signatures", "parts")}
+    parts = {place[1]: parts for place, parts in facts_of(study, "signatures", "parts")}
     return {
         place[1]: (np.array(A), np.array(parts[place[1]]))
-        for place, A in told(study, "signatures", "A")
+        for place, A in facts_of(study, "signatures", "A")
     }
 
 
@@ -198,7 +198,7 @@ def _ranks(study: StudyResult) -> Table:
     ]
     chosen = [int(values["chosen", 0, model]) for model in models]
     grades = [GRADES[int(values["grade", 0, model])] for model in models]
-    said = [f"{rank}, {grade}" for rank, grade in zip(chosen, grades, strict=True)]
+    recommended = [f"{rank}, {grade}" for rank, grade in zip(chosen, grades, strict=True)]
     hidden = [f"{values['hidden', 0, model]:g}" for model in models]
-    table += [("recommended", *said), ("by hidden entries", *hidden)]
+    table += [("recommended", *recommended), ("by hidden entries", *hidden)]
     return {"columns": ("rank", *(study.labels[model] for model in models)), "rows": table}

@@ -46,8 +46,8 @@ def measured(model: str, plan: Signatures) -> dict[str, object]:
     """
     data, began = genomes(), time.process_time()
     rng = np.random.default_rng(plan.seed)
-    asked = {"restarts": RESTARTS, "most_modes": plan.modes}
-    study = rank_study(data, range(1, plan.most + 1), model=model, rng=rng, **asked)
+    options = {"restarts": RESTARTS, "most_modes": plan.modes}
+    study = rank_study(data, range(1, plan.most + 1), model=model, rng=rng, **options)
     found = recommend(study)
     rows: list[Row] = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
     fit = variation(data)
@@ -72,9 +72,9 @@ def shapes(A: np.ndarray) -> dict[str, np.ndarray]:
     ``even`` : overlap with the uniform distribution, 1 at most.
     """
     found = channels(genomes().features).found
-    told = [(one.context, one.substitution) for one in found if one is not None]
-    first, last = ("".join(context[i] for context, _ in told) for i in (0, 2))
-    kind = np.array([substitution for _, substitution in told])
+    mutations = [(one.context, one.substitution) for one in found if one is not None]
+    first, last = ("".join(context[i] for context, _ in mutations) for i in (0, 2))
+    kind = np.array([substitution for _, substitution in mutations])
     before, behind = np.array(list(first)), np.array(list(last))
     chosen = {
         "cpg": (kind == "C>T") & (behind == "G"),

@@ -169,19 +169,19 @@ def _nats_per_word(A: np.ndarray, seen: Dataset, held_out: Dataset, seed: int) -
     first.data = np.random.default_rng(seed).binomial(counts.data, 0.5)
     second = counts - first
     both = (first.sum(axis=0) > 0) & (second.sum(axis=0) > 0)
-    given, asked = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
+    given, scored = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
     common = np.asarray(seen.X.sum(axis=1)).ravel()
     common = (common + 1.0) / (common + 1.0).sum()
-    told = []
+    nats = []
     for basis in A:
         W = weights_given(Dataset.from_array(given.astype(float)), basis[None], KULLBACK_LEIBLER)[0]
         Y = basis @ W
         p = (1.0 - BACKGROUND) * Y / np.maximum(Y.sum(axis=0), 1e-300) + BACKGROUND * common[
             :, None
         ]
-        d, n = asked.coords
-        told.append(-(asked.data * np.log(p[d, n])).sum() / asked.data.sum())
-    return np.array(told)
+        d, n = scored.coords
+        nats.append(-(scored.data * np.log(p[d, n])).sum() / scored.data.sum())
+    return np.array(nats)
 
 
 def concentration(X: sparse.sparray) -> dict[str, float]:

@@ -37,9 +37,9 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
     for sigma in SIGMAS:
         for key in ("unique_small", "two_small"):
             found = _angles(key, "gibbs", dict(COLUMNS["gibbs"].settings), sigma, repetitions)
-            told = published("coverage")[key]["gibbs"]
-            gibbs_rows.append([f"{sigma:g}", PROBLEMS[key].label, *_beside(found, told)])
-            misfits.setdefault(sigma, []).append(_misfit(found, told))
+            reference = published("coverage")[key]["gibbs"]
+            gibbs_rows.append([f"{sigma:g}", PROBLEMS[key].label, *_beside(found, reference)])
+            misfits.setdefault(sigma, []).append(_misfit(found, reference))
     best = min(misfits, key=lambda sigma: np.mean(misfits[sigma]))
     for key, problem in PROBLEMS.items():
         for updates in UPDATES:
@@ -47,8 +47,8 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
                 continue
             settings = {"max_iterations": updates, "tolerance": 0.0}
             found = _angles(key, "single_mode", settings, SIGMA, repetitions)
-            told = published("coverage")[key]["single_mode"]
-            update_rows.append([problem.label, updates, *_beside(found, told)])
+            reference = published("coverage")[key]["single_mode"]
+            update_rows.append([problem.label, updates, *_beside(found, reference)])
     words = (
         f"σ: the misfit to the Gibbs rows of table 3 is least at {best:g}; the study uses "
         f"{SIGMA:g}."
@@ -112,12 +112,12 @@ def _restarts() -> dict[str, Any]:
         A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
         words = "uniform", "Lin's own code", f"tolerance {tolerance:g}"
         rows.append([*words, *_filtered(dataset, A, W, largest)])
-    told = [
+    printed = [
         published("coverage")["infinite_small"][column]["max_angle_average"]["mean"]
         for column in ("random_restarts", "filtered_restarts")
     ]
     rows.append(
-        ["published", "", "", told[0], *(told[1] if f == FACTOR else None for f in FACTORS)]
+        ["published", "", "", printed[0], *(printed[1] if f == FACTOR else None for f in FACTORS)]
     )
     filters = (f"error ≤ {factor:g} × Gibbs's largest" for factor in FACTORS)
     return {
@@ -133,8 +133,8 @@ def _filtered(dataset: Dataset, A: np.ndarray, W: np.ndarray, largest: float) ->
     apart = distances(SimpleNamespace(A=A, W=W), "max_angle")
     found = []
     for factor in (np.inf, *FACTORS):
-        kept = np.flatnonzero(error <= factor * largest)
-        found.append(float(apart[np.ix_(kept, kept)].mean()) if kept.size > 1 else None)
+        retained = np.flatnonzero(error <= factor * largest)
+        found.append(float(apart[np.ix_(retained, retained)].mean()) if retained.size > 1 else None)
     return found
 
 
@@ -159,12 +159,12 @@ def _angles(
     return float(largest), float(average)
 
 
-def _beside(found: tuple[float, float], told: dict[str, Any]) -> list[float]:
-    largest, average = told["max_angle_largest"]["mean"], told["max_angle_average"]["mean"]
+def _beside(found: tuple[float, float], reference: dict[str, Any]) -> list[float]:
+    largest, average = (reference[f"max_angle_{name}"]["mean"] for name in ("largest", "average"))
     return [found[0], largest, found[1], average]
 
 
-def _misfit(found: tuple[float, float], told: dict[str, Any]) -> float:
-    ours, _, mean, _ = _beside(found, told)
-    _, largest, _, average = _beside(found, told)
+def _misfit(found: tuple[float, float], reference: dict[str, Any]) -> float:
+    ours, _, mean, _ = _beside(found, reference)
+    _, largest, _, average = _beside(found, reference)
     return float((abs(np.log(ours / largest)) + abs(np.log(mean / average))) / 2)

@@ -59,8 +59,8 @@ class CoverageStudy(Study):
     @property
     def decides(self) -> list[Any]:
         """What decides the numbers."""
-        asked = [list(self.columns)] if self.columns else []
-        return [list(self.problems), asdict(self.plan), *asked]
+        named = [list(self.columns)] if self.columns else []
+        return [list(self.problems), asdict(self.plan), *named]
 
     def batches(self) -> list[list[Task]]:
         """One batch a repetition: its columns look at the same data, some at the same run."""
@@ -110,8 +110,8 @@ class CoverageStudy(Study):
         most = column.repetitions and column.repetitions[problem.large]
         return self._capped(self.plan.repetitions, most)
 
-    def _capped(self, asked: int, most: int | None) -> int:
-        return asked if most is None or not self.plan.capped else min(asked, most)
+    def _capped(self, count: int, most: int | None) -> int:
+        return count if most is None or not self.plan.capped else min(count, most)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """Values and curves by problem and column, in the order asked for."""
@@ -150,27 +150,27 @@ class CoverageStudy(Study):
         for large, what in ((False, NOTES["small"]), (True, NOTES["large"])):
             of_size = [problem for problem in self._problems() if problem.large == large]
             for column in columns if of_size else []:
-                for made, asked, what_of in (
+                for made, planned, what_of in (
                     (self.samples(of_size[0], column), plan.samples, "samples"),
                     (self.repetitions(of_size[0], column), plan.repetitions, "repetitions"),
                 ):
-                    if made < asked:
-                        numbers = {"column": column.label, "made": made, "asked": asked}
+                    if made < planned:
+                        numbers = {"column": column.label, "made": made, "asked": planned}
                         chain = registry.algorithm(column.algorithm).family == "sampler"
                         short = NOTES["short_chain"] * (chain and what_of == "samples")
                         notes.append(NOTES[what_of].format(what=what, **numbers) + short)
         return notes
 
     def _problems(self) -> list[StudyProblem]:
-        return [PROBLEMS[key] for key in self.asked("problems")]
+        return [PROBLEMS[key] for key in self.selected("problems")]
 
     def _columns(self) -> tuple[list[Column], list[str]]:
         """Those that can be measured, and notes on the others."""
-        asked = [COLUMNS[key] for key in self.asked("columns")]
-        there = {column.key: column for column in asked if column.algorithm in registry.ALGORITHMS}
+        chosen = [COLUMNS[key] for key in self.selected("columns")]
+        there = {column.key: column for column in chosen if column.algorithm in registry.ALGORITHMS}
         notes = [
             NOTES["no_algorithm"].format(column=column.label, algorithm=column.algorithm)
-            for column in asked
+            for column in chosen
             if column.key not in there
         ]
         for column in [column for column in there.values() if column.needs not in ("", *there)]:

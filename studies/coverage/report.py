@@ -21,10 +21,10 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
         if found.measured(quantity)
     ]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    told = [f"- {difference}" for difference in differences(found)]
+    differences_ = [f"- {difference}" for difference in differences(found)]
     return [
         {"title": WORDS["title"], "summary": summary, "tables": tables, "plots": list(drawn)},
-        {"title": WORDS["differences_title"], "summary": told, "tables": []},
+        {"title": WORDS["differences_title"], "summary": differences_, "tables": []},
     ]
 
 

@@ -65,7 +65,7 @@ def of_answer(particles: Particles) -> np.ndarray:
     return np.where(away.min(axis=1) < halfway, away.argmin(axis=1), -1)
 
 
-def looked(way: Way) -> dict[str, object]:
+def measured(way: Way) -> dict[str, object]:
     """What one way has found: the triangles that are shown, how many lie where, and R̂."""
     data = started_in_the_first()
     particles = run(data, way.spec)
@@ -97,5 +97,5 @@ def make() -> dict[str, object]:
         "chains": CHAINS,
         "answers": [plane.points(one.A).round(6).tolist() for one in truth],
         "points": plane.points(laurberg("two").X).round(6).tolist(),
-        "ways": [looked(way) for way in WAYS],
+        "ways": [measured(way) for way in WAYS],
     }

@@ -32,7 +32,7 @@ def largest(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return component_angles(A, reference, matching(A, reference)).max(axis=1)
 
 
-def looked(counts: int, seed: int = SEED) -> dict[str, object]:
+def measured(counts: int, seed: int = SEED) -> dict[str, object]:
     """Degrees from the best restart to other restarts, resamples and draws, and R̂ of the draws."""
     data, model = counted(counts, seed), registry.model(MODEL)
     problem = Problem.prepare(data, model, model.Settings(), RANK)
@@ -61,4 +61,4 @@ def looked(counts: int, seed: int = SEED) -> dict[str, object]:
 
 def make(counts: tuple[int, ...] = COUNTS, seed: int = SEED) -> dict[str, object]:
     """The angles at every number of counts in a column."""
-    return {"levels": [looked(one, seed) for one in counts]}
+    return {"levels": [measured(one, seed) for one in counts]}

@@ -42,8 +42,8 @@ def from_one_answer(length: int, seed: int) -> np.ndarray:
 
 def cut(whole: np.ndarray, length: int) -> np.ndarray:
     """(4, DRAWS) evenly spaced draws of the first so many sweeps, in whole degrees."""
-    kept = np.linspace(0, length // THINNING - 1, DRAWS).round().astype(int)
-    return whole[:, kept].round()
+    selected = np.linspace(0, length // THINNING - 1, DRAWS).round().astype(int)
+    return whole[:, selected].round()
 
 
 def judged(draws: np.ndarray) -> dict[str, object]:

@@ -107,10 +107,10 @@ def _starts(dataset: Dataset, rank: int, plan: PracticePlan) -> Cell:
 
 def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
     """A (D, R), W (R, N), ‖X − AW‖, iterations, and whether it stopped before it had converged."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         A = nmf.fit_transform(X)
-    stopped = any(issubclass(one.category, ConvergenceWarning) for one in said)
+    stopped = any(issubclass(one.category, ConvergenceWarning) for one in caught)
     return A, nmf.components_, float(nmf.reconstruction_err_), int(nmf.n_iter_), stopped
 
 

@@ -62,9 +62,9 @@ def proposals(
 
 
 def _after_warm_up(batch: Batch) -> Batch:
-    kept = ~batch.warm_up
-    told = {key: values[kept] for key, values in batch.diagnostics.items()}
-    return Batch(batch.A[kept], batch.W[kept], told, batch.chain[kept], ended=batch.ended)
+    after = ~batch.warm_up
+    diagnostics = {key: values[after] for key, values in batch.diagnostics.items()}
+    return Batch(batch.A[after], batch.W[after], diagnostics, batch.chain[after], ended=batch.ended)
 
 
 def at_scale(problem: Problem, A: np.ndarray, W: np.ndarray, scale: str) -> Component:

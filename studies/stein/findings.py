@@ -136,10 +136,10 @@ def standing(study: StudyResult, *models: str) -> str:
     repetitions = values["repetition"].nunique()
     steps = _last(values, "steps")
     most = max(study.settings.get("iterations", [0]))
-    asked = [length(COLUMNS[key], most) for key in steps["column"]]
+    lengths = [length(COLUMNS[key], most) for key in steps["column"]]
     moving = [
         (made, whole)
-        for made, whole in zip(steps["value"], asked, strict=True)
+        for made, whole in zip(steps["value"], lengths, strict=True)
         if whole is not None
     ]
     short = sum(made < whole for made, whole in moving)
@@ -156,7 +156,7 @@ def findings(study: StudyResult) -> list[str]:
     """What the numbers say of the paper's ordering, in sentences made from them."""
     models = list(study.values["model"].unique())
     own = [model for model in models if not STUDIED[model].settings]
-    told = [
+    claims = [
         *(Finding("ordering", _ordering, (model, form)) for model in own for form in FORMS),
         *(Finding("descents", _descents, (model,)) for model in own),
         *(Finding("published", _published, (model,)) for model in own),
@@ -165,7 +165,7 @@ def findings(study: StudyResult) -> list[str]:
         *(Finding("constant", _constant, (model,)) for model in own),
         Finding("saturation", _saturation),
     ]
-    return sentences(study, told, WORDS["findings"])
+    return sentences(study, claims, WORDS["findings"])
 
 
 def _ordering(study: StudyResult, model: str, form: str) -> Numbers:
@@ -253,8 +253,8 @@ def _published(study: StudyResult, model: str) -> Numbers:
         if count:
             parts.append(f"{name} {of(lower, count)}")
     if parts:
-        told = standing(study, model)
-        yield {"model": MODELS[model], "standing": told, "parts": ", ".join(parts)}
+        note = standing(study, model)
+        yield {"model": MODELS[model], "standing": note, "parts": ", ".join(parts)}
 
 
 def _rate(study: StudyResult, model: str) -> Numbers:
@@ -277,8 +277,8 @@ def _rate(study: StudyResult, model: str) -> Numbers:
         smaller = slopes[descents].lt(slopes[RESTARTS], axis=0)
         numbers[key] = of(int((poor & smaller).sum().sum()), int(poor.sum().sum()))
     names = ", ".join(study.labels[key] for key in problems)
-    told = standing(study, model, own)
-    yield {"model": MODELS[model], "names": names, "standing": told, **numbers}
+    note = standing(study, model, own)
+    yield {"model": MODELS[model], "names": names, "standing": note, **numbers}
 
 
 def _slopes(study: StudyResult) -> Numbers:

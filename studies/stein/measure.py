@@ -54,9 +54,16 @@ def measured(
     # What the model takes from the data is found once, and shared.
     settings: dict[str, Any] = {}
     for column in columns:
-        asked = settings or dict(model.settings)
+        of_model = settings or dict(model.settings)
         spec = RunSpec(
-            column.algorithm, rank, model.model, 1, seed, dict(column.settings), asked, plan.holdout
+            column.algorithm,
+            rank,
+            model.model,
+            1,
+            seed,
+            dict(column.settings),
+            of_model,
+            plan.holdout,
         )
         try:
             settings = settings or _model_settings(make_plan(dataset, spec), model)

@@ -53,8 +53,8 @@ def claims(study: StudyResult) -> list[Claim]:
             verdict, numbers = judged
             if done < FEWEST:
                 verdict = WORDS["unfinished"].format(done=done, fewest=FEWEST)
-            told = WORDS["claims"][key]
-            found.append(Claim(told["claim"], verdict, told["numbers"].format_map(numbers)))
+            words = WORDS["claims"][key]
+            found.append(Claim(words["claim"], verdict, words["numbers"].format_map(numbers)))
     return found
 
 
@@ -86,11 +86,11 @@ def _differs(study: StudyResult) -> Judged:
     errors = errors[errors["column"] == OURS].groupby("repetition")["value"]
     halves = of_quantity(study, "halves")
     agreed = float(halves[halves["column"] == OURS]["value"].median())
-    told = ", ".join(f"{task} {value:.3f}" for task, value in found.loc[OURS, "range"].items())
+    spans = ", ".join(f"{task} {value:.3f}" for task, value in found.loc[OURS, "range"].items())
     # So few posts cannot tell that there is no difference.
     verdict = _graded(agreed >= AGREES, agreed >= HINTS, "not shown")
     apart = float((errors.max() / errors.min() - 1).max())
-    return verdict, {"errors": apart, "ranges": told, "halves": agreed}
+    return verdict, {"errors": apart, "ranges": spans, "halves": agreed}
 
 
 def _best(study: StudyResult) -> Judged:

@@ -78,8 +78,8 @@ def measured(column: str, repetition: int, plan: TopicsPlan) -> Cell:
         rows.append((task, 0, "halves", halves[k]))
     cell: Cell = {"rows": [], "words": {}}
     if column == OURS:
-        told, cell["words"] = _words(particles, whole.features, plan)
-        rows += told
+        word_rows, cell["words"] = _words(particles, whole.features, plan)
+        rows += word_rows
     cell["rows"] = [[*row[:3], float(f"{row[3]:.{DIGITS}g}")] for row in rows]
     return cell
 
@@ -98,11 +98,11 @@ def _halves(probabilities: np.ndarray, members: np.ndarray, seed: int) -> np.nda
         np.array([area_under_curve(p[part], members[part]) for p in probabilities])
         for part in (first, ~first)
     )
-    told = []
+    correlations = []
     for a, b in zip(one.T, other.T, strict=True):
         constant = np.ptp(a) == 0 or np.ptp(b) == 0
-        told.append(0.0 if constant else float(stats.spearmanr(a, b).statistic))
-    return np.array(told)
+        correlations.append(0.0 if constant else float(stats.spearmanr(a, b).statistic))
+    return np.array(correlations)
 
 
 def _words(

@@ -90,8 +90,8 @@ def measured(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
             found = starts.errors(problem, *projection.starts(problem, *read))
             return rows(found, place.target * plan.starts)
         rank = varied or TRANSFER_RANK
-        asked = starts.Asked(place.column, plan.starts, plan.solved, rank, seed)
-        made = starts.made(problem, asked, cancel, source_size=plan.size, **chosen)
+        request = starts.Request(place.column, plan.starts, plan.solved, rank, seed)
+        made = starts.made(problem, request, cancel, source_size=plan.size, **chosen)
         return rows(starts.errors(problem, *made), place.target * plan.starts)
 
 

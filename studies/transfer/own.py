@@ -64,11 +64,11 @@ class OwnStarts(Study):
         """The rows of one cell; none where a process finds nothing but zeros."""
         problem = Problem.without_model(self.dataset, self.rank)
         column, rank = task.of.column, self.transfer_rank
-        asked = starts.Asked(column, self.count, self.solved, rank, self.seed)
+        request = starts.Request(column, self.count, self.solved, rank, self.seed)
         chosen = {"process": column, "transfer_rank": rank, "source_size": max(12, rank)}
         with one_blas_thread():
             try:
-                made = starts.made(problem, asked, cancel, **chosen)
+                made = starts.made(problem, request, cancel, **chosen)
             except RunError:
                 if column not in PROCESSES:
                     raise

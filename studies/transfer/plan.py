@@ -48,7 +48,7 @@ class TransferStudy(Study):
 
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
-        plan, parts = self.plan, self.asked("parts")
+        plan, parts = self.plan, self.selected("parts")
         fine = self.parts and min(plan.targets, plan.starts, plan.raced) >= 1
         require(fine, WORDS["refused"])
         varied: dict[str, list[tuple[str, float | None]]] = {
@@ -89,14 +89,14 @@ class TransferStudy(Study):
         """The rows of one cell."""
         return {"rows": measure.measured(task.of, self.plan, cancel)}
 
-    def cells_in(self, kept: StudyResult) -> dict[Place, Cell]:
+    def cells_in(self, earlier: StudyResult) -> dict[Place, Cell]:
         """All of a result of the same plan."""
-        plan = {name: kept.settings[name] for name in asdict(self.plan)}
+        plan = {name: earlier.settings[name] for name in asdict(self.plan)}
         if TransferPlan(**constant(plan)) != self.plan:
             return {}
-        values = kept.values.assign(target=kept.values["repetition"] // self.plan.starts)
-        told = values["quantity"].str.startswith(OF_TARGET)
-        values.loc[told, "target"] = values.loc[told, "repetition"]
+        values = earlier.values.assign(target=earlier.values["repetition"] // self.plan.starts)
+        once = values["quantity"].str.startswith(OF_TARGET)
+        values.loc[once, "target"] = values.loc[once, "repetition"]
         values.loc[values["problem"].isin(["weights", LEARNING]), "target"] = 0
         groups = dict(iter(values.groupby(["problem", "column", "x", "target"], sort=False)))
         cells = {}

@@ -30,7 +30,7 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Which starts: a process of the transforms, or ``RANDOM``, ``SOLVED`` or ``BEST``.
 
     Attributes
@@ -45,7 +45,7 @@ class Asked:
     seed: int
 
 
-def made(problem: Problem, asked: Asked, cancel: Cancel = None, **settings: Any) -> Factors:
+def made(problem: Problem, request: Request, cancel: Cancel = None, **settings: Any) -> Factors:
     """The starts asked for; ``settings`` of Q-Transform are for those that it makes.
 
     Raises
@@ -55,14 +55,14 @@ def made(problem: Problem, asked: Asked, cancel: Cancel = None, **settings: Any)
     Cancelled
         When ``cancel()`` returned True while random starts were solved.
     """
-    if asked.column == SOLVED:
-        begin = random(problem, asked.solved, asked.seed)
+    if request.column == SOLVED:
+        begin = random(problem, request.solved, request.seed)
         return solved(problem, begin, cancel=cancel)[0].particles
-    if asked.column == BEST:
-        return best(problem, asked.transfer_rank)
-    if asked.column == RANDOM:
-        return random(problem, asked.count, asked.seed)
-    return transferred(problem, asked.count, asked.seed, **settings)
+    if request.column == BEST:
+        return best(problem, request.transfer_rank)
+    if request.column == RANDOM:
+        return random(problem, request.count, request.seed)
+    return transferred(problem, request.count, request.seed, **settings)
 
 
 def transferred(problem: Problem, count: int, seed: int, **settings: Any) -> Factors:

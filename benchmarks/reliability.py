@@ -1,4 +1,4 @@
-"""Whether what Findings says after one click holds up, and whether the rank recommended is right.
+"""Whether Findings hold against a reference, and whether the recommended rank is right.
 
 Every sentence of an analysis with its defaults is compared with a reference of the same data: five
 times as many restarts and all chains ten times as long, from other seeds. Ranks are compared with
@@ -45,7 +45,7 @@ PATIENCE = 20_000.0
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Every sentence beside its reference, and ranks beside the planted ones."""
+    """Every sentence with its reference, and ranks with the planted ones."""
     sentences, ranks = [], []
     for name, source, rank in () if quick else CASES:
         sentences += _case(name, _data(source), rank)
@@ -151,15 +151,15 @@ def _probable(
     ours, others = (
         [] if one.posterior is None else list(one.posterior.modes) for one in (answer, reference)
     )
-    said = theirs["probable"].said if "probable" in theirs else "nothing"
+    sentence = theirs["probable"].said if "probable" in theirs else "nothing"
     if not ours or not others:
-        return said, _word(bool(ours) == bool(others))
+        return sentence, _word(bool(ours) == bool(others))
     first = ours[0]
     of_ours = answer.comparison.factors([first.row])[0][0]
     for mode in others:
         if _apart(reference.comparison.factors([mode.row])[0], of_ours)[0] <= SAME_MODE:
-            return said, _word(first.low - 5e-4 <= mode.mass <= first.high + 5e-4)
-    return said, "NO"
+            return sentence, _word(first.low - 5e-4 <= mode.mass <= first.high + 5e-4)
+    return sentence, "NO"
 
 
 def _apart(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -273,9 +273,9 @@ def _of_label(
     table = conclusions(again.probabilities, again.members, np.random.default_rng(REFERENCE_SEED))
     ours = found.table.loc[found.table["label"] == label, "verdict"].to_numpy()
     others = table["verdict"].to_numpy()
-    said = listed(f"{verdict} for {(others == verdict).sum()}" for verdict in np.unique(others))
+    counts = listed(f"{verdict} for {(others == verdict).sum()}" for verdict in np.unique(others))
     turned = int(((ours != others) & (ours != OPEN) & (others != OPEN)).sum())
-    return f"{said}; {turned} of {ours.size} classes the other way", _word(turned == 0)
+    return f"{counts}; {turned} of {ours.size} classes the other way", _word(turned == 0)
 
 
 Judge = Callable[[Finding, Answer, Answer, dict[str, Finding]], Judged]

@@ -1,8 +1,8 @@
 """Benchmarks, one after the other; writes RESULTS.md: ``python -m benchmarks [NAME …] [--quick]``.
 
-Without names it runs all; with names it keeps the sections of the others. With ``--quick``
-nothing is written: the smoke test prints its tables. Results measured while other programs used
-the machine are written only with ``--busy``.
+Without names all of them; with names, sections of the others stay as they are. With ``--quick``
+nothing is written: the smoke test prints its tables. Nor is what was measured while other programs
+kept the machine busy, unless ``--busy`` says that it may.
 """
 
 import argparse

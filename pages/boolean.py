@@ -1,4 +1,4 @@
-"""Boolean: which tiles of a table of yes and no can be believed."""
+"""Boolean: which tiles of a binary matrix are supported."""
 
 import streamlit as st
 

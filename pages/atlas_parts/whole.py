@@ -1,4 +1,4 @@
-"""All data sets of the atlas beside each other."""
+"""Comparison of all data sets of the atlas."""
 
 from typing import Any
 

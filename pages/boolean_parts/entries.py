@@ -1,4 +1,4 @@
-"""Which rows and columns belong to a tile: the mean of every entry against what else is known."""
+"""Membership of rows and columns in a tile: the mean of every entry against other statistics."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ MOST = 300
 
 
 def show(seen: Selection) -> None:
-    """The chart, and the entries that a box is drawn around."""
+    """The chart, and the entries inside a box selection."""
     known = [key for key in OTHERS if np.isfinite(getattr(seen.run, f"{key}_A")).all()]
     others = {key: label.format(members=seen.members) for key, label in OTHERS.items()}
     other = st.segmented_control(

@@ -1,4 +1,4 @@
-"""Rank by rank: what more components explain of the table."""
+"""Fit of the table at each rank."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from pages.frame.words import plain
 
 
 def show(seen: Selection) -> None:
-    """A sentence, the pictures and the numbers; where there is one rank, how to have more."""
+    """A sentence, the pictures and the numbers; for a single rank, how to add others."""
     of_rank = seen.beside()
     if len(of_rank) < 2:
         _one_alone(seen)
@@ -52,7 +52,7 @@ def show(seen: Selection) -> None:
 
 
 def _one_alone(seen: Selection) -> None:
-    """How to have other ranks: those that have run, or where they can be run."""
+    """Offer other ranks: finished runs, or a link to start one."""
     record = seen.look.analysis.runs[0]
     st.info(
         "All of these runs have the same number of components. Runs of the same data with other "
@@ -66,7 +66,7 @@ def _one_alone(seen: Selection) -> None:
         and (run.dataset, run.spec.holdout) == (record.dataset, record.spec.holdout)
         and run.spec.model == record.spec.model
     ]
-    # The last of a rank stays: the newest of the same algorithm, or else the newest.
+    # The last run of a rank stays: the newest of the same algorithm, or else the newest.
     others.sort(key=lambda run: (run.spec.algorithm == seen.algorithm, run.created))
     newest = {run.spec.rank: run.id for run in others}
     if newest and st.button("Add those of other numbers", icon=":material/add:", key="add_ranks"):

@@ -1,4 +1,4 @@
-"""The first factorization shown as two tables: components that sum to 1, and what they make."""
+"""The first factorization as two tables: components that sum to 1, and their amounts."""
 
 import io
 
@@ -13,7 +13,7 @@ from pages.frame.words import plain
 
 
 def show(look: Lens, row: int, name: str) -> None:
-    """A download for each, and of the data with it; a file is made when it is asked for."""
+    """Downloads of both tables, and with the data; a click makes the file."""
     dataset = look.analysis.seen_dataset
     mutations = channels(dataset.features).complete
 

@@ -1,4 +1,4 @@
-"""What is proved of the components, and where those of two or three may lie."""
+"""Certificates of uniqueness, and feasible regions of two or three components."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ TOLERANCES = {"0": "none", "1": "1 %", "3": "3 %", "10": "10 %"}
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    """A fold: certificates of the first factorization, and its regions where it has few parts."""
+    """A fold: certificates of the first factorization, and its feasible regions at low rank."""
     if look.analysis.of_tiles or look.analysis.rank < 2:
         return
     fold = st.expander(TITLE, key="regions_fold", on_change="rerun")
@@ -82,8 +82,8 @@ def _regions(
     names: list[str],
     locked: int | None,
 ) -> Region:
-    """Three components in the plane; a locked one is where a place of its region was picked."""
-    # A place belongs to one component of one factorization.
+    """Three components in the plane; the user places a locked one inside its region."""
+    # A position belongs to one component of one factorization.
     held, at = {}, f"regions_at_{look.analysis.kept_under}_{row}_{locked}"
     if locked is not None:
         own = feasible.places(np.eye(3))[locked]
@@ -135,7 +135,7 @@ def _shapes(look: Lens, feasible: Feasible, found: Region, turning: str) -> None
 
 @st.cache_data(max_entries=32, show_spinner="Trying what else may be known …")
 def _known(
-    kept_under: str, row: int, tolerance: float, called: list[str], _look: Lens
+    cache_key: str, row: int, tolerance: float, called: list[str], _look: Lens
 ) -> pd.DataFrame:
     """Degrees by which each component may turn."""
     A, W = _look.aligned_factors(np.array([row]))
@@ -147,6 +147,6 @@ def _known(
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _proved(kept_under: str, row: int, _look: Lens) -> Uniqueness:
+def _proved(cache_key: str, row: int, _look: Lens) -> Uniqueness:
     A, W = (part[0].astype(float) for part in _look.aligned_factors(np.array([row])))
     return uniqueness(A, W)

@@ -1,4 +1,4 @@
-"""Import of factorizations that other programs made, as runs of the dataset that is shown."""
+"""Import of other programs' factorizations as runs of the dataset."""
 
 from contextlib import suppress
 from typing import Any
@@ -15,12 +15,12 @@ from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
 
 _READERS = "results_readers"
-# Features and observations of the largest data that a sample file is offered for.
+# Most features and observations together for which a sample file is offered.
 LARGEST_EXAMPLE = 20_000
 
 
 def draw() -> None:
-    """Ask for files, pair their matrices, keep them as runs."""
+    """Upload files, pair their matrices, and store them as runs."""
     st.caption(
         "Two matrices A (features × components) and W (components × observations), or draws of "
         "both (chains × draws × features × components)."
@@ -37,7 +37,7 @@ def draw() -> None:
     )
     entries = {entry.id: entry for entry in store().dataset_entries()}
     if entries[dataset_id].D + entries[dataset_id].N <= LARGEST_EXAMPLE:
-        with suppress(BNMFError):  # that data are damaged is said where they are shown or used
+        with suppress(BNMFError):  # other parts of the page report damaged data
             st.download_button(
                 "Download a sample file",
                 _example(dataset_id),

@@ -1,4 +1,4 @@
-"""Numbers become yes and no at a threshold: what it would do, and the data that come of it."""
+"""Binarization of numbers at a threshold, with a preview."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ MANY_ZEROS = 0.1
 
 
 def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Dataset], None]) -> None:
-    """Offer it where there are other values than 0 and 1; ``change`` keeps what comes of it."""
+    """Offer binarization of data that are not binary; ``change`` stores the new data."""
     values = stored(dataset.X)
     if only_yes_and_no(values):
         return

@@ -1,4 +1,4 @@
-"""The shares of one component in the observations of each class, and whether modes agree."""
+"""Shares of one component in each class, and agreement of modes."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from pages.frame.words import labelled
 from pages.parts.answer import Answer
 from pages.samples_parts.grouping import Grouping
 
-# Classes that are drawn, the most frequent ones; modes that are held against each other.
+# Most drawn classes, the most frequent ones; most compared modes.
 MOST_CLASSES, MOST_MODES = 24, 4
 
 

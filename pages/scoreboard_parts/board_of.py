@@ -1,4 +1,4 @@
-"""The table: a row per criterion, a column per method, every number a way to its page."""
+"""The table: a row per criterion, a column per method; every number links to its page."""
 
 import pandas as pd
 import streamlit as st
@@ -12,13 +12,13 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
 FAVOURS = {"optimizers": "optimizers", "draws": "draws", "": "nobody"}
-# Seen on a light and on a dark page, and by eyes that see no green.
+# Visible in light and dark mode, and for colour-blind users.
 BEST = "font-weight: 700; background-color: rgba(46, 139, 87, 0.28)"
 BETTER = {"more": "more", "less": "less", "": "–"}
 
 
 def ask(look: Lens) -> tuple[Board, dict[str, str]]:
-    """The board under the radius that is asked for, and what its groups of runs are called."""
+    """Select the radius of the board; return it with the names of its groups of runs."""
     largest = float(look.matrix().max(initial=0.0))
     with st.sidebar:
         radius = st.number_input(
@@ -35,7 +35,7 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
 
 
 def table(look: Lens, board: Board, names: dict[str, str]) -> None:
-    """All numbers; a click on one opens the page that it comes from."""
+    """All numbers; a click on one opens its page."""
     found = _scored(board)
     wide = found.pivot(index="criterion", columns="group", values="text")
     best = found.pivot(index="criterion", columns="group", values="best")
@@ -106,18 +106,18 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
 
 
 def _scored(board: Board) -> pd.DataFrame:
-    """The scoreboard, as far as what it takes its numbers from has been computed."""
+    """The scoreboard from the finished stages."""
     comparison = board.comparison
     ready = [stage.key for stage in stages() if stage.ready(comparison)]
     # A run that was resumed in vain has taken longer and made nothing.
     took = [(run.seconds, run.busy) for run in comparison.runs]
     seen = (board.metric, board.modes.threshold, board.radius)
-    return _kept(comparison.kept_under, *seen, ready, took, board)
+    return _scores(comparison.kept_under, *seen, ready, took, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _kept(
-    kept_under: str,
+def _scores(
+    cache_key: str,
     metric: str,
     threshold: float,
     radius: float,
@@ -125,17 +125,17 @@ def _kept(
     took: list[tuple[float, float]],
     _board: Board,
 ) -> pd.DataFrame:
-    """That of the comparison that is kept under this."""
+    """Scores of the comparison."""
     return scoreboard(_board)
 
 
 def _width(column: pd.Series) -> int:
-    """Pixels in which nothing of a column is cut."""
+    """Pixels that show a whole column."""
     return 24 + round(6.3 * max(len(str(column.name)), int(column.str.len().max())))
 
 
 def wait(look: Lens) -> None:
-    """The progress of the first stage that numbers still miss."""
+    """Progress of the first unfinished stage."""
     if look.passing:
         st.caption("What takes long is computed when the other runs have ended.")
         return

@@ -1,9 +1,9 @@
-"""What every answer of the server has: what a browser may do, and a number to know it by.
+"""Headers of every answer: security policy, and the cookie that identifies a browser.
 
-A page has, beside that, a script that comes before Streamlit's: see ``first.py``.
+A page also has a script before Streamlit's: see ``first.py``.
 
-Streamlit takes a websocket that does not say which page opened it, tells browsers nothing of what a
-page may load, and tells everybody how many sessions there are; all three are done here.
+Streamlit accepts a websocket without an origin, sends no content security policy for a
+page, and shows everybody the number of sessions; this middleware does all three.
 """
 
 import os
@@ -79,12 +79,12 @@ class Front:
 
 
 def _is_closed(scope: "Scope") -> bool:
-    asked = scope["path"].rstrip("/").endswith(METRICS)
-    return asked and os.environ.get(OPENED_BY, "") != "1"
+    is_metrics = scope["path"].rstrip("/").endswith(METRICS)
+    return is_metrics and os.environ.get(OPENED_BY, "") != "1"
 
 
 def _known(scope: "Scope", given: dict[str, str]) -> list[tuple[str, str]]:
-    """A number for a browser that asks for a page and has none."""
+    """The cookie for a browser that requests a page without one."""
     page = scope["method"] == "GET" and "text/html" in given.get("accept", "")
     if not is_shared() or not page:
         return []

@@ -1,4 +1,4 @@
-"""The components of what is looked at beside those of another analysis, of any data and rank."""
+"""Comparison of components with those of another analysis, of any data and rank."""
 
 import numpy as np
 import streamlit as st
@@ -17,7 +17,7 @@ from pages.frame.services import dataset_names, launch_label, runner, store
 from pages.frame.words import labelled, plain
 from pages.parts.answer import Answer
 
-# The keys of the fold and of the choice in it, and the modes of each that are looked through.
+# Keys of the fold and of its menu, and most modes compared in each analysis.
 FOLD, CHOSEN, MOST_MODES = "beside_fold", "beside_launch", 60
 READING = (
     "Matched components are framed: a whole line is within 15°, a dotted one is not. Behind ± is "
@@ -26,12 +26,12 @@ READING = (
 
 
 def show(look: Lens) -> None:
-    """A fold that asks for another analysis, and shows which components both have."""
+    """A fold that selects another analysis and shows the shared components."""
     if link.is_guest():
         return
     fold = st.expander("Components beside another analysis", key=FOLD, on_change="rerun")
     if view.is_open(fold):
-        with fold, view.told(ends=False):
+        with fold, view.report_errors(ends=False):
             _unfolded(look)
 
 
@@ -59,7 +59,7 @@ def _unfolded(look: Lens) -> None:
 
 
 def _lens(analysis: Comparison, metric: str) -> Lens:
-    """The other analysis, under the same distance where it suits, at its suggested threshold."""
+    """The other analysis, under the same distance if possible, at its default threshold."""
     metric = metric if metric in analysis.metrics else next(iter(analysis.metrics))
     modes = structure.modes_at(analysis, metric)
     everything = np.ones(len(analysis.members), dtype=bool)

@@ -1,4 +1,4 @@
-"""The picture of the columns, and below each of them its numbers in groups."""
+"""The picture with a column per run, and numbers below each column."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,23 +29,23 @@ READING = (
 
 
 def found(look: Lens, board: Board) -> list[Session]:
-    """What each run found, kept from one redraw to the next."""
+    """Results of each run, cached between redraws."""
     # A run that was resumed in vain has taken longer and made nothing.
     busy = [run.busy for run in look.analysis.runs]
     ready = chains.STAGE.ready(look.analysis)
-    return _kept(look.analysis.kept_under, look.metric, board.radius, ready, busy, board)
+    return _sessions(look.analysis.kept_under, look.metric, board.radius, ready, busy, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _kept(
-    kept_under: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
+def _sessions(
+    cache_key: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
 ) -> list[Session]:
-    """Those of the comparison that is kept under this."""
+    """Sessions of the comparison."""
     return sessions(_board)
 
 
 def show(look: Lens, runs: Sequence[Session]) -> None:
-    """Pictures and numbers of all runs, at most six side by side."""
+    """Pictures and numbers of all runs, at most six per row."""
     points, stress = look.structure.projection(look.metric)
     shared = figures.Shared(
         look.analysis.dataset,
@@ -69,7 +69,7 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
             select=view.MARKS,
             on_select=focusing.selected(look.modes),
         )
-        # A row for each group, under the columns of the picture; its name opens its page.
+        # A row for each group below the columns of the picture; its name links to its page.
         wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
         rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
         widths = [figures.LABEL + INSET, *[wide] * len(columns), rest - INSET + figures.GAP]
@@ -91,8 +91,8 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    told = look.analysis.measure_told(one.error)
-    st.markdown(f"**{plain(told)}** :small[{plain(look.analysis.measure_heading)}]")
+    measure = look.analysis.measure_told(one.error)
+    st.markdown(f"**{plain(measure)}** :small[{plain(look.analysis.measure_heading)}]")
 
 
 def _coverage(look: Lens, one: Session) -> None:
@@ -106,31 +106,31 @@ def _chains(look: Lens, one: Session) -> None:
     if one.verdict is None:
         st.markdown(f":small[{plain(one.kind)}]")
         return
-    told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {no_more(one.verdict.r_hat, 0)[0]:.2f}; "
+    r_hat = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {no_more(one.verdict.r_hat, 0)[0]:.2f}; "
     with st.container(gap=None):
         settled.word(one.verdict)
-        st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")
+        st.markdown(f":small[{r_hat}{plain(one.changes or 'one chain')}]")
 
 
 def _cost(look: Lens, one: Session) -> None:
-    told = (
+    text = (
         "not measured"
         if math.isnan(one.busy)
         else f"**{plain(_two(one.busy))} s** :small[CPU time]"
     )
     if not math.isnan(one.effective):
         why = f"; {plain(one.doubt)}" if one.doubt else ""
-        told += f"  \n:small[{plain(_two(one.effective))} ESS per CPU second{why}]"
-    st.markdown(told)
+        text += f"  \n:small[{plain(_two(one.effective))} ESS per CPU second{why}]"
+    st.markdown(text)
 
 
 def _two(value: float) -> str:
-    """A number that another try would change: two digits of it."""
+    """A number with two digits."""
     return number(float(f"{value:.2g}"))
 
 
 def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:
-    """The numbers in the picture and below it, a row for each run."""
+    """All numbers, a row for each run."""
     rows = [
         {
             "run": look.run_names[one.run],

@@ -1,4 +1,4 @@
-"""The atlas in tables: modes, verdicts, what other seeds change, and where data are from."""
+"""Tables of the atlas: modes, verdicts, changes by other seeds, and sources of data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ Ranked = tuple[str, dict[str, Any]]
 First = tuple[str, str, dict[str, Any]]
 UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
-# Of components, in the order of the table.
+# States of components, in the order of the table.
 STATES = (DETERMINED, PROVISIONAL, AMBIGUOUS)
 JUDGED = (MATTERS, OPEN, SAME)
 
 
 def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
-    """What was said of each data set, kind of rank and seed."""
+    """Results by data set, kind of rank and seed."""
     return {
         (key, of_rank, int(seed)): stored["cell"]
         for name, stored in study.settings["cells"].items()
@@ -49,13 +49,13 @@ def by_data(study: StudyResult) -> dict[str, list[Ranked]]:
 
 
 def shipped() -> dict[str, list[Ranked]]:
-    """The same of the atlas that comes with the program."""
+    """The same for the shipped atlas."""
     study = full("atlas")
     return {} if study is None else by_data(study)
 
 
 def at_published(every: Mapping[str, list[Ranked]]) -> dict[str, dict[str, Any]]:
-    """Data set → cell, of those that were analysed at the published number of components."""
+    """Data set → cell at the published number of components, if analysed."""
     return {
         key: cell
         for key, ranked in every.items()
@@ -70,7 +70,7 @@ def _recommended_first(entry: tuple[Of, dict[str, Any]]) -> tuple[int, bool]:
 
 
 def answer(study: StudyResult) -> str:
-    """How many data sets have several explanations, also at the published number; open verdicts."""
+    """Data sets with several explanations, also at the published rank, and open verdicts."""
     every = by_data(study)
     first = [ranked[0][1] for ranked in every.values()]
     published = at_published(every)
@@ -87,7 +87,7 @@ def answer(study: StudyResult) -> str:
 
 
 def counted(study: StudyResult) -> str:
-    """At which numbers of components the answer counts, and what as one mode."""
+    """A sentence on the ranks behind the answer, and the definition of a mode."""
     published = [
         SOURCES[key].label for key, ranked in by_data(study).items() if ranked[0][0] == PUBLISHED
     ]
@@ -154,7 +154,7 @@ def _modes(first: list[First]) -> Table:
 
 
 def _share(mass: float, modes: int) -> str:
-    """A mass in percent: of several modes none has all of it."""
+    """A mass in percent, below 100 % if there are several modes."""
     return percent(mass if modes == 1 else min(mass, 0.9999))
 
 
@@ -174,7 +174,7 @@ def _verdicts(first: list[First]) -> Table:
 
 
 def _graded(verdict: dict[str, str] | None) -> str:
-    """Its word, with its grade where the word is another."""
+    """The verdict's word, with its grade if they differ."""
     if verdict is None:
         return NONE
     word, grade = verdict["word"], verdict["grade"]
@@ -182,7 +182,7 @@ def _graded(verdict: dict[str, str] | None) -> str:
 
 
 def _conclusions(first: list[First]) -> Table:
-    """Of the labels that a published conclusion is about, how far AUC differs among explanations.
+    """Differences of AUC between explanations, for labels of published conclusions.
 
     A row for each label; the largest difference is that of one class.
     """
@@ -215,9 +215,9 @@ def _conclusions(first: list[First]) -> Table:
 
 
 def _stability(found: dict[Of, dict[str, Any]]) -> Table:
-    """Of every verdict how often another seed says another word than the first, and how many open.
+    """How often another seed changes each verdict, and how many verdicts are open.
 
-    A pair counts where both seeds say something; it is contradicted where neither is open.
+    A pair counts if both seeds have a verdict; a change is a contradiction if neither is open.
     """
     changed: dict[str, Counter[bool]] = {}
     contradicted: Counter[str] = Counter()

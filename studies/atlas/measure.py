@@ -47,8 +47,8 @@ class AtlasPlan:
     Attributes
     ----------
     seeds : analyses of each data set. restarts : of each kind of start, fewer of large data.
-    minutes : of processor time for each kind of start, which only large data need.
-    first_rank, last_rank : that are compared where the program recommends one.
+    minutes : processor time for each kind of start; only large data need it.
+    first_rank, last_rank : range of ranks for the recommendation.
     """
 
     seeds: int = 1
@@ -163,7 +163,7 @@ def _elsewhere(answer: Answer) -> float:
 
 
 def _pictures(answer: Answer) -> dict[str, dict[str, Any]]:
-    """The map and the components: a small figure each, and how to read it."""
+    """The map and the components: a small figure each, with its reading help."""
     figures = {}
     for picture in pictures(Subject(answer)):
         if picture.key in DRAWN and picture.figure is not None:

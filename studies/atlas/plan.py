@@ -18,7 +18,7 @@ from studies.words import words
 WORDS, TABLES = words("atlas"), words("atlas", "plan")
 KINDS = (RECOMMENDED, PUBLISHED)
 VARIED = ["problem", "column", "repetition"]
-# What of a cell is a number.
+# The numbers of a cell.
 NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "seconds")
 
 
@@ -45,7 +45,7 @@ class AtlasStudy(Study):
         return at_hand((SOURCES[key] for key in self.selected("problems")), self.data)
 
     def batches(self) -> list[list[Task]]:
-        """One batch a data set and seed, the first seed of all data sets first."""
+        """One batch per data set and seed, the first seed of all data sets first."""
         plan = self.plan
         fine = plan.seeds >= 1 and plan.restarts >= 2 and plan.last_rank >= plan.first_rank >= 1
         require(fine, WORDS["refused"])
@@ -81,7 +81,7 @@ class AtlasStudy(Study):
         }
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What the program says of one data set; the published rank may be the recommended one."""
+        """Analyse one data set; the published rank may be the recommended one."""
         key, of_rank, seed = task.of
         recommended = before.get((key, RECOMMENDED, seed))
         if recommended is not None and recommended["rank"] == SOURCES[key].rank:
@@ -114,7 +114,7 @@ class AtlasStudy(Study):
 
 
 def _deciding(plan: AtlasPlan) -> dict[str, Any]:
-    """What decides the numbers of a cell: not how many seeds there are, nor the time it takes."""
+    """Everything that decides a cell's numbers, without the number of seeds and the time."""
     return {key: v for key, v in asdict(plan).items() if key != "minutes"} | {"seeds": None}
 
 

@@ -84,11 +84,11 @@ def _map(cell: dict[str, Any]) -> Panel:
 
 
 def _values(packed: Any) -> np.ndarray:
-    """The numbers of an axis, which Plotly may have packed."""
+    """The numbers of an axis, decoded if Plotly has packed them."""
     if isinstance(packed, dict):
         return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).astype(float)
     return np.array(packed, dtype=float)
 
 
-# An analysis keeps all cores busy by itself; every table stands on the page.
+# An analysis uses all cores itself; the page has every table.
 REPORT = Report("atlas", WORDS, AtlasStudy(), SHORT, sections, figures, workers=1, first=99)

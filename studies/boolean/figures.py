@@ -1,4 +1,4 @@
-"""Figures 3.1 to 4.12 of paper 4, of what was measured."""
+"""Figures 3.1 to 4.12 of paper 4, from the measurements."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -80,7 +80,7 @@ def _three(name: str, prior: str) -> str:
 
 
 def _of(found: StudyResult, quantity: str, **chosen: str) -> pd.DataFrame:
-    """x and value of a quantity in the cells that are drawn."""
+    """x and value of a quantity in the drawn cells."""
     values = found.values
     keep = (values["quantity"] == quantity) & (values["problem"] == DRAWN)
     for name, wanted in chosen.items():

@@ -1,4 +1,4 @@
-"""What the study of tables of yes and no says: the claims of paper 4 beside the numbers."""
+"""Findings of the study of binary matrices: the claims of paper 4 and our numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ READINGS: dict[str, str] = WORDS["readings"]
 # Priors, rank and smallest batch of the published tables.
 PUBLISHED = ("flat", "normal", "laplace")
 RANK, SMALLEST, LARGEST = "30", "75", "512"
-# As many wrong cells, as a part of all ones, count as a table of zeros; so few as tiles.
+# Fractions of wrong cells among all ones from which a result counts as zeros, and as tiles.
 COLLAPSED, KEPT = 0.8, 0.1
-# Numbers of ones within this part of each other count as the same.
+# Relative difference below which numbers of ones count as equal.
 SAME = 0.1
-# A correlation from here on says that one goes with the other.
+# Least correlation that counts as an association.
 GOES_WITH = 0.9
 HALF = 0.5
-# What is said of almost all: of so large a part.
+# Fraction that counts as almost all.
 MOSTLY = 0.8
-# A verdict, and the numbers that the claim and its words name.
+# A verdict, and the numbers in the templates of the claim.
 Judged = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -57,7 +57,7 @@ def printed(start: str | None = None, noise: str | None = None) -> pd.DataFrame:
 
 
 def claims(study: StudyResult) -> list[Claim]:
-    """The paper's claims on what was measured."""
+    """The paper's claims on the measured parts."""
     found = []
     for key, judge in JUDGES.items():
         words = WORDS["claims"][key]
@@ -246,7 +246,7 @@ def _on_gibbs(study: StudyResult) -> Judged:
             numbers |= {"least": errors.min(), "most": errors.max(), "iasg": others.median()}
             numbers |= {"seconds": rows["seconds"].median()}
             numbers["iasg_seconds"] = runs["seconds"].median()
-            # On the same data set one run without clamping, beside all of those that clamp.
+            # One run without clamping, against all clamping runs on the same data set.
             gibbs = rows.set_index("repetition")["half"]
             clamped = runs.groupby("repetition")["half"].agg(["median", "min"])
             both = clamped.join(gibbs, how="inner")
@@ -297,7 +297,7 @@ def _by_length(study: StudyResult, start: str) -> Iterator[tuple[str, pd.DataFra
 
 
 def _falls(values: pd.Series) -> str:
-    """What is 0 can fall no further, and counts where it came from more."""
+    """Verdict on a fall of the values; a final 0 counts as a fall."""
     after = values.iloc[1:]
     fell = (values.diff().iloc[1:] < 0) | ((after == 0) & (values.iloc[0] > 0))
     return _verdict(int(fell.sum()), len(after))
@@ -322,7 +322,7 @@ def _on_vanishes(study: StudyResult) -> Judged:
 
 
 def _largest(study: StudyResult, prior: str) -> dict[str, tuple[float, list[float]]]:
-    """Case → the largest log density of three variables, and where it is."""
+    """Case → the largest log density of three variables, and its position."""
     rows = study.values[(study.values["part"] == "three") & (study.values["problem"] == prior)]
     found = {}
     for case, part in rows.groupby("column", sort=False):
@@ -366,7 +366,7 @@ def _verdict(holding: int, of_all: int) -> str:
 
 
 def _mostly(holding: int, of_all: int, most: float = 0.5) -> str:
-    """Of what is said to be mostly so: more than this part, more than half of it, or less."""
+    """Verdict on a claim about most cases: above this fraction, above half of it, or below."""
     if holding > most * of_all:
         return "holds"
     return "holds in part" if holding > most * of_all / 2 else "does not hold"

@@ -41,7 +41,7 @@ CASES = tuple("".join(bits) for bits in product("01", repeat=3))
 CASE_PRIORS = ("flat", "normal")
 TITLE = "a cell of the study of tables of yes and no"
 
-# Quantity, the number of a point, a bin or an output (0: there is one only), and value.
+# Quantity, index of a point, a bin or an output (0 if single), and value.
 Rows = list[tuple[str, float, float]]
 
 
@@ -110,8 +110,8 @@ class BooleanPlan:
 class Place:
     """What a cell measures.
 
-    ``rank`` and ``size``, the batch, in units of the published table. ``length`` : the number of
-    the plan that says how many outputs. ``repetition`` : number of the data set.
+    ``rank`` and ``size``, the batch, in units of the published table. ``length`` : the field of
+    the plan with the number of outputs. ``repetition`` : number of the data set.
     """
 
     part: str
@@ -141,7 +141,7 @@ def _rounded(found: Iterator[tuple[str, float, float]]) -> Rows:
 
 @lru_cache(maxsize=2)
 def table(problem: str, repetition: int, plan: BooleanPlan) -> Dataset:
-    """The data set of this number; its truth holds the tiles."""
+    """The data set of a repetition; its truth holds the tiles."""
     kind = PROBLEMS[problem]
     counted = {"ones": plan.pattern} if kind.density is None else {"density": kind.density}
     rng = np.random.default_rng([plan.seed, repetition])
@@ -238,7 +238,7 @@ def _drawn(
         for i, count in enumerate(counts):
             yield f"histogram_{factor}", i, count
     gradient = _flat(totals, "gradient_mean")
-    # Large entries are few: half of the points are among them.
+    # Large entries are few: half of the points are drawn from them.
     order = np.argsort(mean)
     chosen = np.concatenate([order[-POINTS // 2 :], order[:: max(1, order.size // (POINTS // 2))]])
     for i, entry in enumerate(chosen):
@@ -289,7 +289,7 @@ def _of_data(data: Dataset, C: np.ndarray) -> Iterator[tuple[str, float, float]]
 def errors(
     prefix: str, A: np.ndarray, W: np.ndarray, C: np.ndarray
 ) -> Iterator[tuple[str, float, float]]:
-    """Wrong cells at ½ and at the best of the published thresholds, and which those are.
+    """Wrong cells at ½ and at the best published thresholds, with these thresholds.
 
     ``exact`` is the least error at any threshold, which the grid can miss.
     """

@@ -10,7 +10,7 @@ from studies.result import StudyResult
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What holds of the paper's claims, and the numbers behind it."""
+    """Verdicts on the paper's claims, and the numbers behind them."""
     made = tables(found)
     made[0]["rows"] = [(claim, f"**{here}**", numbers) for claim, here, numbers in made[0]["rows"]]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]

@@ -1,4 +1,4 @@
-"""The tables of the study of tables of yes and no, beside those of the paper."""
+"""The tables of the study of binary matrices, with those of the paper."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from studies.result import StudyResult
 
 Table = dict[str, Any]
 SHOWN: dict[str, str] = WORDS["columns"]
-# Of those, what is published, and what is told over several data sets.
+# Published columns, and columns summarized over several data sets.
 PRINTED = ("half", "best", "low", "high")
 OVER_SETS = ("half", "best", "last_half", "seconds")
 

@@ -1,4 +1,4 @@
-"""What the study of counts says: planted ranks, and the noise of topics."""
+"""Findings of the study of counts: planted ranks, and the noise of topics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ from studies.result import StudyResult
 from studies.words import of
 
 Table = dict[str, Any]
-# Share of the rank studies that shall name the planted rank and not be open.
+# Target fraction of rank studies that name the planted rank and are not open.
 TARGET = 0.9
 PLANTED, TOPICS = WORDS["planted"], WORDS["topics"]
 OPEN = GRADES.index("open")
 PLACE = ["problem", "column", "repetition"]
-# Of topics, those of which less is better.
+# Quantities of topics of which less is better.
 LESS = ("nats",)
 JUDGED = ("coherence", "auc", "nats")
 
@@ -62,7 +62,7 @@ def planted(study: StudyResult) -> pd.DataFrame:
 
 
 def planted_answer(study: StudyResult) -> str:
-    """The paragraph on planted ranks; "" where none was studied."""
+    """The paragraph on planted ranks; "" without measurements."""
     found = planted(study)
     if found.empty:
         return ""
@@ -101,7 +101,7 @@ def planted_answer(study: StudyResult) -> str:
 
 
 def _shy(found: pd.DataFrame) -> Iterator[str]:
-    """Why studies are open that name the planted rank."""
+    """Reasons why studies that name the planted rank are open."""
     edge = found["edge"] | (found["first"] <= 0)
     lead = ~edge & (found["first"] < STRONG)
     counts = {"shy_edge": edge, "shy_lead": lead, "shy_hidden": ~edge & ~lead}
@@ -115,7 +115,7 @@ def _shy(found: pd.DataFrame) -> Iterator[str]:
 
 
 def _misses(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
-    """Where studies name another rank."""
+    """Studies that name another rank."""
     parts = []
     for (noise, rank), part in found.groupby(["problem", "rank"], sort=False):
         wrong = part[~part["right"]]
@@ -128,7 +128,7 @@ def _misses(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
 
 
 def _noise(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
-    """Whether evidence tells the noise."""
+    """Whether evidence identifies the noise."""
     known = found[found["lead"].notna()]
     parts = ", ".join(
         PLANTED["noise_part"].format(
@@ -160,7 +160,7 @@ def planted_tables(study: StudyResult) -> Iterator[Table]:
 
 
 def summary(study: StudyResult, part: str) -> str:
-    """How the data of a part are made or chosen, and how they are studied."""
+    """A sentence on the data of a part, and on the method."""
     usual = RankQuestion.most_modes
     factor = usual / min(usual, study.settings["weighed"])
     pages = {"page_modes": usual, "page_restarts": RankQuestion.restarts}
@@ -177,7 +177,7 @@ def topics(study: StudyResult) -> pd.DataFrame:
 
 
 def topics_answer(study: StudyResult) -> str:
-    """The paragraph on topics; "" where none were made."""
+    """The paragraph on topics; "" without measurements."""
     found = topics(study)
     if found.empty:
         return ""
@@ -203,7 +203,7 @@ def topics_answer(study: StudyResult) -> str:
 
 
 def _compared(study: StudyResult, found: pd.DataFrame, quantity: str) -> str:
-    """In how many cases every restart of one noise is better than every one of the other."""
+    """Number of cases where every restart of one noise is better than all of the other."""
     rows = found[found["quantity"] == quantity]
     sign = -1.0 if quantity in LESS else 1.0
     better = dict.fromkeys(LOSSES, 0)

@@ -68,7 +68,7 @@ class CountsStudy(Study):
     tables: ClassVar = {"parts": ("part", PARTS)}
 
     def batches(self) -> list[list[Task]]:
-        """One batch a cell; a repetition of all planted ranks after the other."""
+        """One batch per cell, ordered by repetition over all planted ranks."""
         plan = self.plan
         fine = plan.repetitions >= 1 and plan.restarts >= 2 and plan.published <= plan.most
         require(fine and plan.ratio > 1, WORDS["refused"])
@@ -90,7 +90,7 @@ class CountsStudy(Study):
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """The rows of one cell, and what is told beside them."""
+        """The rows of one cell, and further facts."""
         part, problem, column, repetition = task.of
         if part == "planted":
             return planted.measured(int(column), problem, repetition, self._of(Planted))
@@ -102,7 +102,7 @@ class CountsStudy(Study):
             return topics.evidence(problem, column, self._folder, self._of(Topics))
 
     def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
-        """All of a result of the same plan, whatever the number of repetitions."""
+        """All cells of a result of the same plan, for any number of repetitions."""
         plan = constant({name: earlier.settings.get(name) for name in asdict(self.plan)})
         if plan | {"repetitions": None} != asdict(self.plan) | {"repetitions": None}:
             return {}
@@ -157,7 +157,7 @@ class CountsStudy(Study):
         return Task((part, problem, column, repetition), f"counts/{name}.json", label)
 
     def _of(self, kind: type[P]) -> P:
-        """What the plan says of one part."""
+        """The plan of one part."""
         return kind(**{one.name: getattr(self.plan, one.name) for one in fields(kind)})
 
 
@@ -166,7 +166,7 @@ def _name(of: tuple[Any, ...]) -> str:
 
 
 def facts_of(study: StudyResult, part: str, key: str) -> Iterator[tuple[list[str], Any]]:
-    """What a part's cells tell beside numbers, under this key, with what they are of."""
+    """The facts under a key of all cells of a part, each with its place."""
     for name, cell in study.settings["told"].items():
         place = name.split(" ")
         if place[0] == part and key in cell:

@@ -10,13 +10,13 @@ from bnmf_core.evidence.rank_study import RankStudy, rank_study
 from bnmf_core.evidence.variation import variation
 from bnmf_core.findings.ranks import CLEAR, LEANING, OPEN, Recommendation, recommend
 
-# The model that planted counts are drawn from, and the other one.
+# Model of planted counts → the other model.
 NOISES = ("poisson", "negative_binomial")
 RANKS = tuple(range(2, 9))
 GRADES = (OPEN, LEANING, CLEAR)
 # Rows and columns for each component, and the fewest.
 ROWS, COLUMNS, FEWEST_ROWS, FEWEST_COLUMNS = 4, 3, 16, 12
-# How often a row holds a component that it does not belong to, and the least of its own one.
+# Probability that a row has another component, and least loading of its own one.
 SHARED, OWN = 0.1, 0.5
 # Shape of the gamma weights.
 SHAPE = 0.7
@@ -33,9 +33,9 @@ class Planted:
     Attributes
     ----------
     counts : of a column on average. ratio : mean ratio of variance to mean of the dispersed ones.
-    around : ranks tried below and above the planted one.
-    weighed : modes of a rank whose evidence is summed, at most.
-    compared : repetitions in which the other noise has its evidence, too.
+    around : number of ranks below and above the planted one.
+    weighed : most modes of a rank in its evidence.
+    compared : repetitions that also compute the evidence of the other noise.
     """
 
     counts: float
@@ -66,7 +66,7 @@ def planted(rank: int, noise: str, plan: Planted, repetition: int) -> Dataset:
 
 
 def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str, object]:
-    """``rows``: quantity, rank tried (0: of all), value; ``reason``: of the recommendation."""
+    """``rows``: quantity, rank (0: all), value; ``reason``: of the recommendation."""
     data = planted(rank, noise, plan, repetition)
     began = time.process_time()
     tried = range(max(1, rank - plan.around), rank + plan.around + 1)
@@ -85,7 +85,7 @@ def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str,
 
 
 def of_study(study: RankStudy, found: Recommendation) -> list[Row]:
-    """What a rank study says: the table of ranks, and what is recommended with its grade."""
+    """Rows of a rank study: the table of ranks, the recommended rank and its grade."""
     table = study.table[["rank", "log_evidence", "error", "hidden_error", "modes"]]
     rows = [
         (name, int(one["rank"]), float(one[name]))

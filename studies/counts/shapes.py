@@ -1,4 +1,4 @@
-"""What the study of counts says of signatures: their number, and the published shapes."""
+"""Findings of the study of counts on signatures: their number, and the published shapes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from studies.counts.topics import concentration
 from studies.result import StudyResult
 
 SIGNATURES = WORDS["signatures"]
-# A component has a published shape where its share is so many times that of a uniform distribution,
-# or where it overlaps that by so much.
+# A component has a published shape if its share is at least this multiple of a uniform one's,
+# or its overlap with a uniform one at least this large.
 TIMES, EVEN = 5.0, 0.75
 TINY = 1e-12
-# The model whose components are compared with what is published.
+# The model whose components are compared with published signatures.
 OURS, DISPERSED = "poisson", "negative_binomial"
 SHARES = {"A": "cpg", "B": "tct", "E": "tcg"}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A published signature beside the component that is most like it: ``component`` from 0."""
+    """A published signature and its most similar component: ``component`` from 0."""
 
     name: str
     component: int
@@ -45,7 +45,7 @@ def bases(study: StudyResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def published(A: np.ndarray) -> list[Shape]:
-    """The published signatures A to E, each with a component of its own of A (96, R).
+    """Match the published signatures A to E with distinct components of A (96, R).
 
     A, B and E have the components at which the product of their shares is largest, D the most even
     one of the others, C the one of the rest with the most C>T.
@@ -76,7 +76,7 @@ def _shape(name: str, component: int, found: bool, **numbers: object) -> Shape:
 
 
 def signatures_answer(study: StudyResult) -> str:
-    """The paragraph on signatures; "" where none were studied."""
+    """The paragraph on signatures; "" without measurements."""
     rows = part_of(study, "signatures")
     if rows.empty:
         return ""
@@ -119,7 +119,7 @@ def signatures_answer(study: StudyResult) -> str:
 
 
 def _noise(study: StudyResult) -> Iterator[str]:
-    """The noise with the largest evidence of all, and by how much."""
+    """The noise with the largest evidence, and its lead."""
     rows = part_of(study, "signatures").query("quantity == 'log_evidence'")
     best = rows.groupby("problem")["value"].max().sort_values(ascending=False)
     if len(best) > 1:
@@ -181,7 +181,7 @@ def signatures_tables(study: StudyResult) -> Iterator[Table]:
 
 
 def _ranks(study: StudyResult) -> Table:
-    """Ranks by models: log evidence; what is chosen, its grade, what hidden entries choose."""
+    """Log evidence of ranks by models, the chosen rank and grade, and that by hidden entries."""
     rows = part_of(study, "signatures")
     values = rows.groupby(["quantity", "x", "problem"], sort=False)["value"].first()
     models = list(dict.fromkeys(rows["problem"]))

@@ -24,8 +24,8 @@ class Signatures:
 
     Attributes
     ----------
-    most : ranks 1 to so many are tried. published : the number of signatures in the literature.
-    modes : of so many the evidence is summed.
+    most : largest rank, from 1. published : the number of signatures in the literature.
+    modes : number of modes in the evidence.
     """
 
     most: int
@@ -65,7 +65,7 @@ def measured(model: str, plan: Signatures) -> dict[str, object]:
 
 
 def shapes(A: np.ndarray) -> dict[str, np.ndarray]:
-    """What tells the published signatures apart, of each column of A (96, R) that sums to 1: (R,).
+    """Features (R,) of columns of A (96, R), which sum to 1, that distinguish signatures.
 
     ``cpg`` : share of C>T at NCG. ``tct`` and ``tcg`` : shares of C>T and of C>G at TCN.
     ``ct`` : share of C>T anywhere. ``kinds`` : the most frequent of the six substitutions.

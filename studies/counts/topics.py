@@ -27,10 +27,10 @@ from studies.rrt import documents
 LABEL, HOLDOUT = "category", 0.1
 # Key of the model → its loss.
 LOSSES = {"poisson": KULLBACK_LEIBLER, "gaussian": SQUARED_ERROR}
-# Part of a predicted distribution of words that is that of all documents, so that none has
+# Weight of the overall distribution of words in a prediction, so that no word has
 # probability 0.
 BACKGROUND = 0.01
-# Documents whose part of all counts, and of all squared counts, is told.
+# Fraction of longest documents whose part of all (squared) counts is reported.
 LONGEST = 0.01
 
 
@@ -67,7 +67,7 @@ class Corpus:
     read: Callable[[Path, int], tuple[sparse.sparray, np.ndarray, np.ndarray]]
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder."""
+        """Whether it is available with this folder."""
         return data is not None and (data / self.file).is_file()
 
     def dataset(self, data: Path, plan: Topics) -> Dataset:
@@ -147,13 +147,13 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
 def _shared(
     name: str, top: np.ndarray, reference: np.ndarray, skip: int | None = None
 ) -> list[tuple[str, int, float]]:
-    """How many words of each topic, mean over topics, are words of that of the reference."""
+    """Mean number of words that each topic shares with the reference's topic."""
     alike = (top[..., None] == reference[:, None]).sum(axis=(2, 3)).mean(axis=1)
     return [(f"{name} shared", m, float(some)) for m, some in enumerate(alike) if m != skip]
 
 
 def _share_held(top: np.ndarray, X: sparse.sparray) -> np.ndarray:
-    """Mean share of the documents that hold a top word, of each factorization (M, R, K)."""
+    """Mean document frequency of top words, for each factorization (M, R, K)."""
     share = np.diff(sparse.csr_array(X).indptr) / X.shape[1]
     return share[top].mean(axis=(1, 2))
 

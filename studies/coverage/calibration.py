@@ -1,4 +1,4 @@
-"""What paper 1 leaves unsaid and its numbers tell: σ, how many updates it made, how restarts ran.
+"""Unpublished settings of paper 1 inferred from its numbers: σ, updates, and restarts.
 
 Angles between samples are proportional to σ where it is small. Gibbs has nothing else to choose,
 so its rows give σ; with it, the single-mode rows give the number of updates. Restarts are tried on
@@ -20,7 +20,7 @@ from studies.result import published
 
 SIGMAS = (0.5e-3, 0.7e-3, 1e-3, 1.4e-3, 2e-3)
 UPDATES = (1, 2, 3, 5, 10, 20, 30, 50, 100)
-# Fewer of the large ones: their largest angle is hardly above the mean.
+# Fewer repetitions of the large problems, whose largest angle is hardly above the mean.
 SAMPLES, LARGE_SAMPLES = 1000, 100
 REPETITIONS = 3
 # Restarts: the engine's solvers by iterations, Lin's own code by its tolerance; filters; how many.
@@ -75,7 +75,7 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
 
 
 def _restarts() -> dict[str, Any]:
-    """Restarts of the small infinite problem by start, solver and how far they ran."""
+    """Restarts of the small infinite problem by start, solver and convergence."""
     problem = PROBLEMS["infinite_small"]
     dataset = problem.dataset(SIGMA, 0, 0)
     model_settings = {"sigma": SIGMA, "rate": 1.0}
@@ -128,7 +128,7 @@ def _restarts() -> dict[str, Any]:
 
 
 def _filtered(dataset: Dataset, A: np.ndarray, W: np.ndarray, largest: float) -> list[float | None]:
-    """Mean angle of all, and of those within each filter; None where fewer than two are."""
+    """Mean angle of all, and within each filter; None for fewer than two."""
     error = relative_errors(dataset.X, A, W)
     apart = distances(SimpleNamespace(A=A, W=W), "max_angle")
     found = []

@@ -14,7 +14,7 @@ from studies.words import titled
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """The tables in the paper's layout, ours above the published numbers; what differs, and why."""
+    """The tables in the paper's layout, ours above the published numbers; differences."""
     tables = [
         as_table(titled(entry), beside(found, quantity))
         for quantity, entry in QUANTITIES.items()

@@ -1,4 +1,4 @@
-"""What programs report on the data of the atlas, in sentences and tables."""
+"""Reports of other programs on the data of the atlas, in sentences and tables."""
 
 from statistics import median
 from typing import Any
@@ -19,7 +19,7 @@ NONE = "—"
 
 
 def cells(study: StudyResult) -> dict[str, Cells]:
-    """Program → data set → what was measured."""
+    """Program → data set → measurements."""
     found: dict[str, Cells] = {}
     for place, (key, practice, _) in study.settings["of"].items():
         found.setdefault(practice, {})[key] = study.settings["cells"][place]

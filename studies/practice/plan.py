@@ -58,7 +58,7 @@ class PracticeStudy(Study):
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What one program reports of one data set."""
+        """The report of one program on one data set."""
         return measured(*task.of, self.plan, self.data)
 
     def cells_in(self, earlier: StudyResult) -> dict[Any, Cell]:
@@ -67,11 +67,11 @@ class PracticeStudy(Study):
         return {task.of: cells[task.place] for [task] in self.batches() if task.place in cells}
 
     def keeps(self, cell: Cell) -> bool:
-        """Not that a program could not be run, which may be otherwise the next time."""
+        """Whether the program ran; a failure may be temporary."""
         return cell["left_out"] in ("", UNSUITED)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
-        """``settings`` hold every cell, and what each is of."""
+        """``settings`` hold every cell with its program and data set."""
         places = {task.of: task.place for [task] in self.batches()}
         return StudyResult(
             values_of(

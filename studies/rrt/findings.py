@@ -1,4 +1,4 @@
-"""Paper 2's comparison beside its published tables, and what the numbers say of its claims."""
+"""Our numbers for paper 2's tables, the published ones, and findings on its claims."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ UNIFORM = (*SYNTHETIC, "uniform", "uniform_2", "uniform_8", *FLAT)
 OURS, FIT = "rrt", "rrt_fit"
 # The columns of the paper; the others are variants of theirs.
 MAIN = ("nvi_4", "nvi_10", "gibbs", "hmc", OURS)
-# Quantity → whose difference from the central methods' mean it is.
+# Quantity → the measured one of which it is the difference from the central methods' mean.
 DEVIATIONS = {"deviation": "elbo", "energy": "energy"}
 # σ of the components is measured under the name that the tables have for an ELBO's difference.
 MEASURED = DEVIATIONS | {"deviation_of_components": "deviation"}
@@ -72,13 +72,13 @@ def _long(value: float) -> str:
 
 
 def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
-    """How far methods are under noises, where fewer than five repetitions are finished; or "".
+    """Progress of methods under noises, if fewer than five repetitions are finished; or "".
 
     A repetition of a method that the clock has stopped is measured, and not finished.
     """
     of_rows = {row(problem, noise): noise for problem in PROBLEMS for noise in noises}
     ended = [one for one in study.settings["ended"] if one[0] in of_rows and one[1] in methods]
-    # A method that is measured on one data set is asked for on the others, too.
+    # A method that is measured on one data set counts as planned on the others.
     measured: Counter[tuple[str, str]] = Counter()
     for noise in noises:
         of_noise = [one for one in ended if of_rows[one[0]] == noise]
@@ -95,12 +95,12 @@ def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
 
 
 def _of_tested(study: StudyResult) -> str:
-    """In brackets, how far the least finished of the noises is that the paper's claims are of."""
+    """In brackets, the least progress of the noises in the paper's claims."""
     return clause(" ({})", standing(study, MAIN, *TESTED))
 
 
 def findings(study: StudyResult) -> list[str]:
-    """What the numbers say of the paper's claims, in sentences made from them."""
+    """Findings on the paper's claims in sentences."""
     claims = [
         Finding("published_noise", published_noise),
         Finding("published_entropy", _published_entropy),
@@ -130,7 +130,7 @@ def findings(study: StudyResult) -> list[str]:
 
 @in_parts("; ")
 def _unfinished(study: StudyResult) -> Iterator[str]:
-    """The noises of which nothing is concluded."""
+    """The noises without conclusions."""
     alike: dict[str, list[str]] = {}
     for noise in (n for n in NOISES if n in study.labels):
         alike.setdefault(standing(study, MAIN, noise), []).append(study.labels[noise])
@@ -138,7 +138,7 @@ def _unfinished(study: StudyResult) -> Iterator[str]:
 
 
 def _spans(study: StudyResult, noise: str) -> Numbers:
-    """How far RRT's components are apart, where RRT is finished and HMC is not."""
+    """Distances of RRT's components, if RRT is finished and HMC is not."""
     other = standing(study, ("hmc",), noise)
     if noise not in study.labels or standing(study, (OURS,), noise) or not other:
         return
@@ -165,7 +165,7 @@ def published_noise(_: StudyResult | None = None) -> Numbers:
 
 
 def loss(times: float) -> float:
-    """What the log likelihood of one entry loses when a variance that fits is so much larger."""
+    """Loss in log likelihood of one entry when its variance is ``times`` too large."""
     return 0.5 * np.log(times) - 0.5 * (1.0 - 1.0 / times)
 
 
@@ -233,7 +233,7 @@ def _ordered(study: StudyResult, noise: str) -> Numbers:
 
 @in_parts("; ", standing=_of_tested)
 def _collapse(study: StudyResult) -> Iterator[str]:
-    """How often a method has followed the bound to where it has no maximum."""
+    """How often a method has diverged with an unbounded ELBO."""
     for noise in TESTED:
         found = values(study, noise, "collapsed")
         counts = {
@@ -278,7 +278,7 @@ def _rescaled(study: StudyResult) -> Numbers:
 
 @in_parts("; ", standing=_of_tested)
 def _prior(study: StudyResult) -> Iterator[str]:
-    """What the methods' bounds differ by: energy or entropy."""
+    """Whether the methods' bounds differ by energy or entropy."""
     for noise in ("uniform", "uniform_flat"):
         columns = [c for c in means(study, noise, "energy") if c in CENTRAL]
         if len(columns) < 2:
@@ -320,7 +320,7 @@ def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
 
 @in_parts(", ")
 def _longer(study: StudyResult) -> Iterator[str]:
-    """What longer first steps of the tree change, where both have had as much time."""
+    """Effect of longer first steps of the tree at equal time."""
     pair = [OURS, "rrt_long"]
     if standing(study, pair, "uniform"):
         return
@@ -340,7 +340,7 @@ def _of_pair(study: StudyResult) -> str:
 
 @in_parts("; ", standing=_of_pair)
 def _variance(study: StudyResult) -> Iterator[str]:
-    """How many components are kept with either σ²."""
+    """Numbers of components with either σ²."""
     pair = [OURS, FIT]
     for noise in UNIFORM:
         counts = means(study, noise, "components")
@@ -356,7 +356,7 @@ def _variance(study: StudyResult) -> Iterator[str]:
 
 
 def endings(study: StudyResult) -> pd.DataFrame:
-    """Why methods ended: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
+    """Reasons of ending: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
     ended = pd.DataFrame(study.settings["ended"], columns=["row", "method", "repetition", "reason"])
     # The allowance that would help, and how many attempts failed, differ from cell to cell.
     ended["reason"] = ended["reason"].str.split(r" An allowance of | Of all attempts ").str[0]

@@ -40,8 +40,8 @@ class RRTStudy(Study):
 
     Attributes
     ----------
-    problems, noises, methods : keys of ``PROBLEMS``, ``NOISES`` and ``METHODS``; none: all. What
-        cannot be had is left out with a note.
+    problems, noises, methods : keys of ``PROBLEMS``, ``NOISES`` and ``METHODS``; none: all.
+        Unavailable ones are left out with a note.
     data : the folder of public data sets.
     """
 
@@ -113,7 +113,7 @@ class RRTStudy(Study):
         )
 
     def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
-        """Those that the same clock would end, or that none has ended."""
+        """Cells under the same time limit, or that no time limit has ended."""
         plan = RRTPlan(**{name: earlier.settings[name] for name in asdict(self.plan)})
         if (plan.tolerance, plan.seed) != (self.plan.tolerance, self.plan.seed):
             return {}
@@ -148,7 +148,7 @@ class RRTStudy(Study):
 
 
 def _cell_in(earlier: StudyResult, name: str, method: str, repetition: int, reason: str) -> Cell:
-    """The cell that a result was put together from, but for the size of the data."""
+    """One cell of a result, without the size of the data."""
     columns = [method + SCALES[scale][0] for scale in METHODS[method].scales]
     rows = earlier.values[earlier.values["problem"] == name]
     cell: Cell = {"columns": {}, "curves": {}, "ended": "", "left_out": "", "picture": None}

@@ -34,7 +34,7 @@ KINDS = {"wad_components": "components", "wad_draws": "draws of the mixture"}
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What the study says of the paper, then a section with tables for each noise."""
+    """The study's findings on the paper, then a section with tables for each noise."""
     numbers = {**found.settings, "where": machine(found)}
     first = {
         "title": WORDS["title"],

@@ -37,7 +37,7 @@ class SteinStudy(Study):
     Attributes
     ----------
     problems, algorithms, models : keys of ``PROBLEMS``, ``COLUMNS`` and ``MODELS``; none: all.
-        What cannot be had is left out with a note.
+        Unavailable ones are left out with a note.
     data : the folder of public data sets.
     """
 
@@ -70,7 +70,7 @@ class SteinStudy(Study):
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """Every algorithm: lengths, measured numbers, and what is left out, and why."""
+        """For every algorithm: lengths, measured numbers, and omissions with reasons."""
         key, model, repetition = task.of
         plan, problem = self.plan, PROBLEMS[key]
         dataset = problem.dataset(self.data, plan.seed)
@@ -144,7 +144,7 @@ def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:
 
 
 def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> Iterator[str]:
-    """What the clock has cut short: one sentence for each algorithm."""
+    """Runs stopped by the time limit: one sentence for each algorithm."""
     steps = values[(values["quantity"] == "steps") & values["last"]]
     for key, part in steps.groupby("column", sort=False):
         column = COLUMNS[key]

@@ -24,7 +24,7 @@ FOR_EVERY_M = ("paper_weighted", "interior_weighted", "paper_equal", "interior_e
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What the study says of the paper, then a section with tables for each model."""
+    """The study's findings on the paper, then a section with tables for each model."""
     numbers = {**found.settings, "where": machine(found)}
     claims = [f"- {sentence}" for sentence in findings.findings(found)]
     notes = [f"- {note}" for note in found.notes]
@@ -55,7 +55,7 @@ def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section
 
 
 def _data(found: StudyResult) -> dict[str, Any]:
-    """Ranks, and what the models took from the data: of the first repetition."""
+    """Ranks, and model settings estimated from the data of the first repetition."""
     rows = []
     for key, model, repetition, taken in found.settings["model_settings"]:
         if repetition == 0:

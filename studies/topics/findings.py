@@ -1,4 +1,4 @@
-"""What the study of topics says of the paper's claims, and its tables."""
+"""Findings of the study of topics on the paper's claims, and its tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from studies.words import of
 
 Table = dict[str, Any]
 Judged = tuple[str, dict[str, Any]] | None
-# A median rank correlation from which an order counts as one, and from which it begins to.
+# Median rank correlations that count as agreement, and as a hint of it.
 AGREES, HINTS = 0.5, 0.2
-# Ranges within this factor count as about as large.
+# Ratio below which ranges count as similar.
 ALIKE = 2.0
 # Of a descent of the paper.
 ITERATIONS = 2000
@@ -87,7 +87,7 @@ def _differs(study: StudyResult) -> Judged:
     halves = of_quantity(study, "halves")
     agreed = float(halves[halves["column"] == OURS]["value"].median())
     spans = ", ".join(f"{task} {value:.3f}" for task, value in found.loc[OURS, "range"].items())
-    # So few posts cannot tell that there is no difference.
+    # So few posts cannot show that there is no difference.
     verdict = _graded(agreed >= AGREES, agreed >= HINTS, "not shown")
     apart = float((errors.max() / errors.min() - 1).max())
     return verdict, {"errors": apart, "ranges": spans, "halves": agreed}

@@ -1,4 +1,4 @@
-"""One cell of the study of topics: an algorithm's factorizations, and what they say and predict."""
+"""One cell of the study of topics: words and predictions of an algorithm's factorizations."""
 
 import time
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ TOPICS: dict[str, dict[str, str]] = TABLES["topics"]
 LABEL, HOLDOUT = "category", 0.1
 # Named in the caption of figure 5.
 TERMS = ("card", "chip", "space", "nasa", "ftp", "server")
-# Whose words are told.
+# The algorithm whose words are stored.
 OURS = "q_transform"
-# Factorizations whose words stand side by side.
+# Factorizations whose words are compared.
 SHOWN = 3
 DIGITS = 5
 
@@ -133,7 +133,7 @@ def _words(
 
 
 def _apart(columns: np.ndarray) -> list[int]:
-    """Three of M columns (M, D): the first, and each next the farthest from those before."""
+    """Three of M rows (M, D): the first, then each farthest from the previous ones."""
     unit = columns / np.linalg.norm(columns, axis=1, keepdims=True)
     found, nearest = [0], unit @ unit[0]
     while len(found) < min(SHOWN, len(columns)):

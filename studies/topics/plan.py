@@ -1,4 +1,4 @@
-"""Topics of newsgroup posts: what equally good factorizations say and predict (paper 3, §7).
+"""Topics of newsgroup posts: words and predictions of equally good factorizations (paper 3, §7).
 
 A cell is one algorithm on one split of the posts, with its own seed. Figure 5 (words), figures 6
 and 28 (AUC of categories on held-out posts); key terms of figure 5 are counted in the place of
@@ -48,11 +48,11 @@ class TopicsStudy(Study):
         return one_by_one(tasks)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What one algorithm's factorizations say and predict."""
+        """Words and predictions of one algorithm's factorizations."""
         return measure.measured(*task.of, self.plan)
 
     def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
-        """All of a result of the same plan, whatever the number of repetitions."""
+        """All cells of a result of the same plan, for any number of repetitions."""
         plan = {name: earlier.settings[name] for name in asdict(self.plan)}
         if plan | {"repetitions": None} != asdict(self.plan) | {"repetitions": None}:
             return {}

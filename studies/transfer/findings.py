@@ -1,4 +1,4 @@
-"""What the transfer study says: medians, ratios, and the paper's claims beside the numbers."""
+"""Findings of the transfer study: medians, ratios, and the paper's claims with our numbers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from studies.transfer.weight_times import KINDS
 # Of figure 13: quantity → words for Q-Transform's value over that of random starts.
 RATIOS: dict[str, str] = WORDS["ratios"]
 FACTORS = ["gaussian", "uniform", "dirichlet"]
-# A ratio of medians within this of 1 counts as no difference.
+# Deviation from 1 below which a ratio of medians counts as no difference.
 SAME = 0.1
-# A verdict, and the numbers that the claim and its words name.
+# A verdict, and the numbers in the templates of the claim.
 Judged = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -94,7 +94,7 @@ def race(study: StudyResult) -> pd.DataFrame:
 
 @lru_cache(maxsize=4)
 def claims(study: StudyResult) -> list[Claim]:
-    """The paper's claims on the parts that were measured."""
+    """The paper's claims on the measured parts."""
     judges = {
         "process": _on_processes,
         "source_rank": _on_source_rank,

@@ -1,4 +1,4 @@
-"""How good the starts of every process are on a dataset of the user's own."""
+"""Errors of the starts of every process on a user's dataset."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class OwnStarts(Study):
             return {"rows": rows(starts.errors(problem, *made))}
 
     def result(self, cells: dict[Place, Cell]) -> StudyResult:
-        """Values as the transfer study has them."""
+        """Values with the columns of the transfer study."""
         notes = tuple(
             WORDS["own_left_out"].format(starts.LABELS[place.column])
             for place, cell in cells.items()

@@ -23,12 +23,12 @@ from studies.words import constant, words
 
 WORDS = words("transfer")
 COLUMNS = ["problem", "column", "x", "repetition"]
-# Part → what it varies, and the figure of the paper.
+# Part → varied setting, and figure of the paper.
 PARTS: dict[str, tuple[str, str]] = WORDS["parts"]
 # Measured for all parts that compare errors of starts: random ones, solved NMFs, the best possible.
 REFERENCE = "reference"
 LABELS = starts.LABELS | {TRANSFER: "Q-Transform"} | weight_times.LABELS | projection.LABELS
-# Of a race, told once for each target and not for each start.
+# Prefixes of quantities of a race that belong to a target, not to each start.
 OF_TARGET = ("seconds_", "arrival_seconds_", "making_seconds_")
 
 

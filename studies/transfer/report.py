@@ -17,7 +17,7 @@ ERROR = WORDS["error"]
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What holds of the paper's claims, and the numbers behind it."""
+    """Verdicts on the paper's claims, and the numbers behind them."""
     tables = [
         {
             "title": "The paper's claims",
@@ -112,7 +112,7 @@ def _ratios(found: StudyResult, part: str) -> dict[str, Any]:
 
 
 def _race(found: StudyResult, which: str) -> dict[str, Any]:
-    """Iterations and seconds of the race themselves."""
+    """Iterations and seconds of the race."""
     medians, titles = race(found), WORDS["race"][which]
     efforts = {key: titles[key] for key in medians.columns.get_level_values(0) if key in titles}
     columns = [

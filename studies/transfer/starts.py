@@ -1,4 +1,4 @@
-"""How good starts are before anything is solved: ‖X − A₀W₀‖/‖X‖ (paper 3, §8)."""
+"""Errors of unsolved starts: ‖X − A₀W₀‖/‖X‖ (paper 3, §8)."""
 
 import time
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ LABELS = {key: process.label for key, process in PROCESSES.items()} | {
     SOLVED: "Solved NMFs",
     BEST: "SVD of the transfer rank",
 }
-# As the explorers stop unless told otherwise.
+# Default stopping of the explorers.
 STOPPING = Stopping(300, 5e-5)
 
 Factors = tuple[np.ndarray, np.ndarray]
@@ -31,11 +31,11 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Request:
-    """Which starts: a process of the transforms, or ``RANDOM``, ``SOLVED`` or ``BEST``.
+    """Requested starts: a process of the transforms, or ``RANDOM``, ``SOLVED`` or ``BEST``.
 
     Attributes
     ----------
-    count : how many. solved : how many random ones are solved. transfer_rank : of the best.
+    count : number of starts. solved : number of solved random ones. transfer_rank : of the best.
     """
 
     column: str
@@ -46,7 +46,7 @@ class Request:
 
 
 def made(problem: Problem, request: Request, cancel: Cancel = None, **settings: Any) -> Factors:
-    """The starts asked for; ``settings`` of Q-Transform are for those that it makes.
+    """Make the requested starts; ``settings`` of Q-Transform are for those that it makes.
 
     Raises
     ------
@@ -85,12 +85,12 @@ def best(problem: Problem, transfer_rank: int) -> Factors:
 def solved(
     problem: Problem, starts: Factors, stopping: Stopping = STOPPING, cancel: Cancel = None
 ) -> tuple[Solution, float]:
-    """The starts solved side by side, and the seconds of processor time that it took.
+    """Solve the starts together; return them and the seconds of processor time.
 
     Raises
     ------
     Cancelled
-        When ``cancel()`` returned True; it is asked about three times a second.
+        When ``cancel()`` returned True; it is polled about three times a second.
     """
     with one_blas_thread():
         solver = SOLVERS["hals"]

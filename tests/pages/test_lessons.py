@@ -57,9 +57,9 @@ def test_every_step_of_every_lesson_opens_and_says_what_it_shows(server, key, st
     app = opened(key, step)
     lesson, shown = LESSONS[key], words(app)
     assert len(bold(app).split()) > 5 and "{" not in shown
-    assert lesson.said(lesson.steps[step - 1]) in shown.replace("\\", "")
+    assert lesson.filled(lesson.steps[step - 1]) in shown.replace("\\", "")
     assert [e.label for e in app.expander if e.label] == [
-        lesson.said(question.asked) for question in lesson.questions
+        lesson.filled(question.text) for question in lesson.questions
     ]
     assert app.query_params["lesson"] == key and app.query_params["step"] == str(step)
 

@@ -203,9 +203,9 @@ def _columns(quick: bool) -> list[list[Any]]:
                 lambda W=W, C=C, G=G: sweep(W, C, G, 1),
             )
             taken = []
-            for one in passes:
-                one()
-                taken.append(1e9 / N * min(harness.seconds(one) for _ in range(5)))
+            for measured_pass in passes:
+                measured_pass()
+                taken.append(1e9 / N * min(harness.seconds(measured_pass) for _ in range(5)))
             rows.append([f"{N:,}", X.nbytes / 1e6, *taken])
     return rows
 

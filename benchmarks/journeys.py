@@ -191,7 +191,7 @@ def _visited(
         page.set_default_timeout(PATIENCE)
         visitor = Visitor(page, home / "answers")
         visitor.arrive(f"{address}/overview?runs={','.join(analyses[0])}")
-        rounds = [[visitor.open(one).browser for one in PAGES] for _ in range(ROUNDS)]
+        rounds = [[visitor.open(page_).browser for page_ in PAGES] for _ in range(ROUNDS)]
         for number, run_ids in enumerate(analyses):
             tab = page.context.browser.new_page() if number else page
             tab.goto(f"{address}/overview?runs={','.join(run_ids)}")
@@ -229,13 +229,12 @@ def _numbers(
     memory: float,
     tabs: int,
 ) -> list[list[Any]]:
-    """A row for each target."""
     rows = []
     for name in ("clicks", "seconds"):
         place = JOURNEYS.index(name)
         if made := [row[place] for row in journeys if row[place] is not None]:
             rows.append(_against(f"{name} of the longest journey", max(made), name))
-    every = [seconds for one in visits for seconds in one]
+    every = [seconds for visit in visits for seconds in visit]
     rows += [
         _against("first page of a fresh server, s", median(firsts), "first page, s"),
         _against(

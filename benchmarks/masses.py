@@ -103,7 +103,7 @@ def mass_of_first(A: np.ndarray, weights: np.ndarray) -> float:
         cosines = one.T @ truth
         return float(cosines[linear_sum_assignment(-cosines)].sum())
 
-    first = np.array([alike(one, truths[0]) > alike(one, truths[1]) for one in unit])
+    first = np.array([alike(basis, truths[0]) > alike(basis, truths[1]) for basis in unit])
     return float(weights[first].sum() / weights.sum())
 
 
@@ -152,18 +152,18 @@ def _rows(sigma: float, found: dict[str, Any]) -> list[list[Any]]:
         return float(np.mean((np.array(one["masses"]) - 0.5) ** 2) * np.mean(one["seconds"]))
 
     rows: list[list[Any]] = []
-    for name, one in found.items():
-        error = float(np.sqrt(np.mean((np.array(one["masses"]) - 0.5) ** 2)))
-        ratio = cost(found["parallel tempering"]) / cost(one)
+    for name, result in found.items():
+        error = float(np.sqrt(np.mean((np.array(result["masses"]) - 0.5) ** 2)))
+        ratio = cost(found["parallel tempering"]) / cost(result)
         theirs = name == "parallel tempering"
         rows.append(
             [
                 sigma,
                 name,
-                float(np.mean(one["masses"])),
+                float(np.mean(result["masses"])),
                 error,
-                float(np.mean(one["seconds"])),
-                cost(one),
+                float(np.mean(result["seconds"])),
+                cost(result),
                 None if theirs else ratio,
                 None if theirs else ratio > TARGETS["parallel tempering"],
             ]

@@ -117,7 +117,10 @@ def _case(name: str, data: Dataset, rank: int) -> list[list[str]]:
         for finding in answer.findings:
             beside, agrees = JUDGES.get(finding.key, _same)(finding, answer, reference, theirs)
             rows.append([name, finding.said, beside, agrees])
-        rows += [[name, f"Withheld: {one['said']}.", one["reason"], "–"] for one in answer.withheld]
+        rows += [
+            [name, f"Withheld: {finding['said']}.", finding["reason"], "–"]
+            for finding in answer.withheld
+        ]
     return rows
 
 
@@ -140,7 +143,7 @@ def _found(
     finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]
 ) -> Judged:
     """As many modes fit as well as the best."""
-    ours, others = (int(one.table["as_good_as_best"].sum()) for one in (answer, reference))
+    ours, others = (int(side.table["as_good_as_best"].sum()) for side in (answer, reference))
     return theirs["found"].said, _word(ours == others)
 
 
@@ -149,7 +152,7 @@ def _probable(
 ) -> Judged:
     """The mass of the most probable mode lies within what the sentence gives."""
     ours, others = (
-        [] if one.posterior is None else list(one.posterior.modes) for one in (answer, reference)
+        [] if side.posterior is None else list(side.posterior.modes) for side in (answer, reference)
     )
     sentence = theirs["probable"].said if "probable" in theirs else "nothing"
     if not ours or not others:
@@ -218,7 +221,7 @@ def _missing(
     known = answer.comparison.factors(answer.modes.representative)[0]
     optima = np.flatnonzero(reference.comparison.optima)
     A = reference.comparison.factors(optima)[0]
-    nearest = np.min([_apart(A, one) for one in known], axis=0)
+    nearest = np.min([_apart(A, basis) for basis in known], axis=0)
     share, most = float((nearest > SAME_MODE).mean()), answer.unseen.new_probability_interval[1]
     beside = f"{share:.1%} of {optima.size} further restarts did (at most {most:.1%} expected)"
     return beside, _word(share <= most)
@@ -227,8 +230,8 @@ def _missing(
 def _fit(finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]) -> Judged:
     """The best error is the same to three digits."""
     best = [
-        one.comparison.members["error"].to_numpy()[one.comparison.optima].min()
-        for one in (answer, reference)
+        side.comparison.members["error"].to_numpy()[side.comparison.optima].min()
+        for side in (answer, reference)
     ]
     return theirs["fit"].said, _word(abs(best[0] / best[1] - 1.0) < 2e-3)
 
@@ -237,7 +240,7 @@ def _twins(rows: np.ndarray, answer: Answer, reference: Answer) -> np.ndarray:
     """Of each of these members the nearest optimum of the reference; −1 where none is its mode."""
     optima = np.flatnonzero(reference.comparison.optima)
     A = reference.comparison.factors(optima)[0]
-    apart = np.array([_apart(A, one) for one in answer.comparison.factors(rows)[0]])
+    apart = np.array([_apart(A, basis) for basis in answer.comparison.factors(rows)[0]])
     nearest = apart.argmin(axis=1)
     return np.where(apart.min(axis=1) <= SAME_MODE, optima[nearest], -1)
 
@@ -288,7 +291,7 @@ JUDGES: dict[str, Judge] = {
     "fit": _fit,
     "components": _shared,
     "labels": _of_label,
-    "next": lambda *given: ("advice", "–"),
+    "next": lambda *_: ("advice", "–"),
 }
 
 

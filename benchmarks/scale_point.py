@@ -88,7 +88,6 @@ def _spec(options: dict[str, Any], **settings: Any) -> RunSpec:
 
 
 def _compile(model: str) -> None:
-    """Compile before anything is measured."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small"

@@ -32,11 +32,11 @@ def watch(file: Path) -> None:
     run, send = ScriptRunner._run_script, ScriptRunner._enqueue_forward_msg
     sent: dict[int, int] = {}
 
-    def timed(self: ScriptRunner, *given: Any) -> None:
+    def timed(self: ScriptRunner, *arguments: Any) -> None:
         sent[id(self)] = 0
         began, used = time.time(), time.process_time()
         try:
-            run(self, *given)
+            run(self, *arguments)
         finally:
             answer = {
                 "began": began,

@@ -130,10 +130,10 @@ class Visitor:
             noted = [json.loads(line) for line in lines]
             self._read = lines.tell()
         return Answer(
-            together([(one["began"], one["ended"]) for one in noted]),
-            sum(one["processor"] for one in noted),
+            together([(run["began"], run["ended"]) for run in noted]),
+            sum(run["processor"] for run in noted),
             (last - began) / 1000,
-            sum(one["bytes"] for one in noted),
+            sum(run["bytes"] for run in noted),
         )
 
 

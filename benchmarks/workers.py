@@ -85,10 +85,10 @@ def measure(quick: bool = False) -> dict[str, Any]:
             f"{sum(first['worked']):.3g} s of work. At {WORKERS[-1]} workers what is predicted and "
             f"what is measured differ by a factor of {off:.2f} (target {verdict['target']}: "
             f"{part(verdict['part'])}). Factorizations are the same bits on all of them: "
-            f"{'yes' if len({one['sum'] for one in found.values()}) == 1 else 'no'}.",
+            f"{'yes' if len({result['sum'] for result in found.values()}) == 1 else 'no'}.",
         ],
         "tables": [{"title": "Ranks × restarts", "columns": COLUMNS, "rows": rows}],
-        "raw": {str(count): one for count, one in found.items()},
+        "raw": {str(count): result for count, result in found.items()},
     }
 
 

@@ -123,17 +123,16 @@ class Report:
         return 0
 
     def _selected(self, options: Namespace) -> Study:
-        """The study that the options select."""
         usual = self.short if options.short else self.study
-        given = {name: value for name, value in vars(options).items() if value is not None}
-        chosen = {name: tuple(given[name]) for name in usual.tables if name in given}
-        if given.get("only"):
+        values = {name: value for name, value in vars(options).items() if value is not None}
+        chosen = {name: tuple(values[name]) for name in usual.tables if name in values}
+        if values.get("only"):
             words = tuple(f"_{word}" for word in options.only)
             every = chosen.get("problems", usual.tables["problems"][1])
             found = tuple(key for key in every if f"_{key}".endswith(words))
             chosen["problems"] = found or tuple(options.only)
         chosen |= {name: getattr(options, name) for name in FOLDERS if hasattr(usual, name)}
-        numbers = {name: given[name] for name in _numbers(usual.plan) if name in given}
+        numbers = {name: values[name] for name in _numbers(usual.plan) if name in values}
         return replace(usual, plan=replace(usual.plan, **numbers), **chosen)
 
     def _parser(self) -> argparse.ArgumentParser:
@@ -172,7 +171,6 @@ class Report:
 
 
 def _numbers(plan: Any) -> dict[str, int | float]:
-    """The scalar numbers of a plan by name."""
     return {name: value for name, value in asdict(plan).items() if isinstance(value, int | float)}
 
 

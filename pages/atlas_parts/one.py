@@ -63,4 +63,4 @@ def show(source: Source, ranked: list[Ranked]) -> None:
         st.info("These data have not been analysed for the atlas yet.")
     parts = [source.field.capitalize(), source.reference and f"Published: {source.reference}"]
     parts += [cell["data_said"] for _, cell in ranked[:1]]
-    st.caption(plain(". ".join(one.rstrip(".") for one in parts if one)))
+    st.caption(plain(". ".join(part.rstrip(".") for part in parts if part)))

@@ -69,8 +69,8 @@ def _listed(seen: Selection, entries: np.ndarray, values: dict[str, np.ndarray])
     every = [np.concatenate([by["A"].ravel(), by["W"].ravel()]) for by in (mean, values)]
     return pd.DataFrame(
         {
-            "what": [seen.nouns[one] for one in factor],
-            "name": [names[one][at] for one, at in zip(factor, item, strict=True)],
+            "what": [seen.nouns[axis] for axis in factor],
+            "name": [names[axis][at] for axis, at in zip(factor, item, strict=True)],
             "tile": tile + 1,
             "mean": every[0][entries].astype(float).round(3),
             "other": every[1][entries].astype(float),

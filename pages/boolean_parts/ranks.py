@@ -18,8 +18,8 @@ def show(seen: Selection) -> None:
     if len(of_rank) < 2:
         _one_alone(seen)
         return
-    members = members_of(*(one.algorithm for one in of_rank.values()))
-    table = rank_table({rank: one.run for rank, one in of_rank.items()}, seen.X)
+    members = members_of(*(run.algorithm for run in of_rank.values()))
+    table = rank_table({rank: run.run for rank, run in of_rank.items()}, seen.X)
     st.markdown(plain(rank_sentence(table, members)))
     named = table.rename(
         columns={
@@ -31,13 +31,13 @@ def show(seen: Selection) -> None:
             "often": f"tiles in at least {percent(OFTEN)} of the {members}",
         }
     )
-    named["run"] = [one.look.run_names[one.run_id] for one in of_rank.values()]
+    named["run"] = [run.look.run_names[run.run_id] for run in of_rank.values()]
     wrong = table["missed"] + table["filled_in"]
     best = of_rank[int(table["rank"][wrong.idxmin()])]
     view.chart(
         tables_beside(
             seen.X,
-            [one.covered for one in of_rank.values()],
+            [run.covered for run in of_rank.values()],
             best.order,
             [f"{rank} component{'s' * (rank > 1)}" for rank in of_rank],
         ),
@@ -45,7 +45,7 @@ def show(seen: Selection) -> None:
         "the tiles that contradict the fewest cells. In doubt is a cell that more than "
         f"{100 * (1 - OFTEN):.0f} % and less than {percent(OFTEN)} of the {members} have.",
         name="tiles_by_rank",
-        origin=" · ".join(one.look.origin for one in of_rank.values()),
+        origin=" · ".join(run.look.origin for run in of_rank.values()),
         table=named,
     )
     view.table(named, "Tiles by number of components")

@@ -70,7 +70,6 @@ def show(
 
 
 def _reading(rows: int, bands: Bands | None) -> str:
-    """The reading help of the grid."""
     sentences = [] if rows == 1 else ["Angles to the first row, bold beyond 15°."]
     if bands is not None:
         marks = [] if rows == 1 else ["dots are the other rows"]

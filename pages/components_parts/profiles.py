@@ -22,7 +22,7 @@ def show(look: Lens, row: int, name: str) -> None:
         return A[0].astype(np.float64), W[0].astype(np.float64)
 
     def with_data() -> bytes:
-        other = [one for one in look.modes.representative if one != row][: MOST_MODES - 1]
+        other = [member for member in look.modes.representative if member != row][: MOST_MODES - 1]
         rows = np.array([row, *other])
         names = [look.mode_names[k] for k in look.modes.labels[rows]]
         A, W = look.aligned_factors(rows)

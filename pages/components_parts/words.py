@@ -74,9 +74,8 @@ def show(look: Lens, rows: np.ndarray, names: list[str], options: TermOptions) -
         heading = f"{numbered(called)[component]} · prevalence {percent(common[0, component])}"
         _component(heading, part, names, angles[:, component], options.count, dataset)
     topics = f" Names of topics are the first words at {RELEVANCE:g}." if dataset.of_words else ""
-    st.caption(
-        f"Ranked by relevance {options.relevance:g}: 0 is distinctive, 1 is frequent.{topics}"
-    )
+    ends = "0 is distinctive, 1 is frequent."
+    st.caption(f"Ranked by relevance {options.relevance:g}: {ends}{topics}")
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]
@@ -104,14 +103,12 @@ def _component(
         words.setdefault(k, []).append((word, changed))
     partners = [found for k, found in words.items() if angles[k] <= NO_COUNTERPART]
     differing = max(sum(changed for _, changed in found) for found in partners)
-    difference = (
-        f"up to {differing} of {count:d} {noun} differ" if differing else f"the same {noun}"
-    )
+    change = f"up to {differing} of {count:d} {noun} differ" if differing else f"the same {noun}"
     if without := int((angles > NO_COUNTERPART).sum()):
-        difference += f" where it has a counterpart; none in {without:d}"
+        change += f" where it has a counterpart; none in {without:d}"
     if len(partners) == 1:
-        difference = "in the first factorization only" if len(names) > 1 else ""
-    lines = [f"| Component {plain(heading)} | {difference} |", "|:--|:--|"]
+        change = "in the first factorization only" if len(names) > 1 else ""
+    lines = [f"| Component {plain(heading)} | {change} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = [(clean_name(word, LONGEST_NAME), new) for word, new in words.get(k, ())]
         alone = angles[k] > NO_COUNTERPART
@@ -133,9 +130,8 @@ def key_terms_of(look: Lens, rows: np.ndarray, options: TermOptions) -> None:
         f":small[How many parts of each factorization in focus have one of these {noun} among "
         f"their {options.count:d} strongest?]"
     )
-    first = aligned_words(
-        look.aligned(rows[:1]), dataset.features, options.count, options.relevance
-    )
+    A = look.aligned(rows[:1])
+    first = aligned_words(A, dataset.features, options.count, options.relevance)
     title = plain(capital(dataset.feature_noun))
     typed = st.text_input(
         f"{title}, separated by commas",

@@ -158,7 +158,7 @@ def _choice(
     reading: Reading,
     widget: Callable[..., Any] = st.selectbox,
 ) -> None:
-    names = dict(options) if isinstance(options, Mapping) else {one: str(one) for one in options}
+    names = dict(options) if isinstance(options, Mapping) else {key: str(key) for key in options}
     names.setdefault(now, str(now))
     key = f"{file_id}_{field}"
     st.session_state[key] = now

@@ -62,14 +62,13 @@ def draw() -> None:
         readers = [ReaderProcess(file.getvalue(), file.name, "matrices") for file in files]
         st.session_state[_READERS] = (dataset_id, name, readers)
     held = st.session_state.get(_READERS)
-    if held is None or not all(waiting.ended(one, "Looking at the results") for one in held[2]):
+    if held is None or not all(waiting.ended(r, "Looking at the results") for r in held[2]):
         return
     _keep(*held)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _example(dataset_id: str) -> bytes:
-    """The sample file for these data."""
     return example(store().dataset(dataset_id))
 
 
@@ -86,7 +85,7 @@ def _keep(dataset_id: str, name: str, readers: list[Any]) -> None:
         return
     finally:
         _forget()
-    chains = len({(one.source, one.name, one.chain) for one in found if one.chain is not None})
+    chains = len({(part.source, part.name, part.chain) for part in found if part.chain is not None})
     drawn = f" in {chains} chain{'s' * (chains > 1)}" if chains else ""
     many = f"{len(found):,} factorizations" if len(found) > 1 else "1 factorization"
     runs = f"{len(run_ids)} runs" if len(run_ids) > 1 else "a run"

@@ -52,11 +52,11 @@ def show(study: StudyResult) -> None:
 def _ask(study: StudyResult) -> tuple[Selection, str]:
     columns = st.columns(3)
     every = findings.selections(study)
-    models = list(dict.fromkeys(one.model for one in every))
+    models = list(dict.fromkeys(selection.model for selection in every))
     model = columns[0].selectbox(
         "Model", models, format_func=findings.MODELS.get, key="study_model"
     )
-    sizes = [one.M for one in every if one.model == model]
+    sizes = [selection.M for selection in every if selection.model == model]
     M = columns[1].segmented_control(
         "Factorizations M",
         sizes,

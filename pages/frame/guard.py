@@ -35,12 +35,12 @@ def admit() -> StreamlitPage:
 def _sent_on(address: str) -> Callable[[], None]:
     def send() -> None:
         page, parameters = declared.MOVED[address]
-        given = st.query_params.to_dict()
+        query = st.query_params.to_dict()
         # Runs stood on two sides once.
-        if sides := [runs for side in ("left", "right") if (runs := given.pop(side, ""))]:
-            given["runs"] = ",".join(dict.fromkeys(",".join(sides).split(",")))
-            given.pop("pane", None)
-        link.go(page, **given | parameters)
+        if sides := [runs for side in ("left", "right") if (runs := query.pop(side, ""))]:
+            query["runs"] = ",".join(dict.fromkeys(",".join(sides).split(",")))
+            query.pop("pane", None)
+        link.go(page, **query | parameters)
 
     return send
 
@@ -56,8 +56,8 @@ def head(page: declared.Page) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.title(plain(page.heading or page.title), anchor=False, width="content")
         if len(views) > 1:
-            for one in views:
-                link.to(one.key, one.title)
+            for view in views:
+                link.to(view.key, view.title)
         st.space("stretch")
         drawer.button()
     st.markdown(page.question)

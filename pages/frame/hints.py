@@ -79,7 +79,6 @@ def opened(key: str) -> None:
 
 
 def _from_cookie() -> set[str]:
-    """Finished hints in the browser's cookie."""
     return set(st.context.cookies.get(COOKIE, "").split(".")) & HINTS.keys()
 
 

@@ -35,4 +35,4 @@ def _page() -> str:
         for term in terms()
         for word in term.spoken
     }
-    return STYLE + unseen.script(SCRIPT, {"TOLD": json.dumps(entries, ensure_ascii=False)})
+    return STYLE + unseen.script(SCRIPT, {"TERMS": json.dumps(entries, ensure_ascii=False)})

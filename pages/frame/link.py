@@ -145,19 +145,19 @@ def sync(page: str, names: Iterable[str]) -> None:
         if opened and key(name) not in st.session_state:  # a new tab: another page may ask for it
             put(name, _parsed(name, st.query_params[name]))
         del st.query_params[name]
-    given = {name: st.query_params[name] for name in names if name in st.query_params}
-    old = given in st.session_state[_HAD]
-    news = bool(given) and not old and given != {n: written[n] for n in names if n in written}
+    query = {name: st.query_params[name] for name in names if name in st.query_params}
+    old = query in st.session_state[_HAD]
+    news = bool(query) and not old and query != {n: written[n] for n in names if n in written}
     for name in LINKED:
         if news and name in names:
-            put(name, _parsed(name, given.get(name)))
+            put(name, _parsed(name, query.get(name)))
         elif opened and name in newest:
             put(name, newest[name])
         elif key(name) in st.session_state:
             # Streamlit forgets a widget's value when another page is drawn, unless it is set.
             put(name, get(name))
     if news:
-        written.update(given)
+        written.update(query)
     for name, value in st.session_state.pop(_NEXT, {}).items():
         put(name, value)
 

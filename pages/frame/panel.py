@@ -144,13 +144,11 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _suggested(cache_key: str, metric: str, _analysis: Comparison) -> float:
-    """The default threshold."""
     return structure.suggested_threshold(_analysis, metric)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _modes(cache_key: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
-    """Modes at this threshold."""
     return structure.modes_at(_analysis, metric, threshold)
 
 

@@ -174,7 +174,6 @@ class Places:
         return Place(store, self.scheduler, self._steps, host)
 
     def _steps(self) -> "Executors":
-        """The executors of steps of all places."""
         with self._lock:
             if self._executors is None:
                 self._executors = executors.Executors(allowed=executors.allowed_schedulers)

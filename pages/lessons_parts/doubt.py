@@ -91,12 +91,12 @@ def show(step: int, say: Say) -> None:
             [FEW, SOME, MANY],
             default=level,
             required=True,
-            format_func=shown({k: f"{one['counts']:,}" for k, one in enumerate(levels())}),
+            format_func=shown({k: f"{stored['counts']:,}" for k, stored in enumerate(levels())}),
             key=f"doubt_counts_{step}",
         )
     say(sentence(level, way))
-    found = {one: angles(level, one) for one in WAYS}
-    rows = [(DOUBTS[one][0], degrees) for one, of in found.items() for degrees in of]
+    found = {kind: angles(level, kind) for kind in WAYS}
+    rows = [(DOUBTS[kind][0], degrees) for kind, of in found.items() for degrees in of]
     with drawn:
         charts.chart(
             doubts(found, way, FARTHEST),

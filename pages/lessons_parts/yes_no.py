@@ -55,7 +55,7 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
     if touch.presenting():
         return ThreeVariables(*observed, prior=prior), CUT[step]
     columns = st.columns([5, 5, 5, 5, 4], gap="small", vertical_alignment="bottom")
-    given = [
+    arguments = [
         column.slider(
             plain(f"{name}: {what}?"),
             0.0,
@@ -91,7 +91,7 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
             help="In the publication two of the three squares have the wrong sign: (xy − a)² − "
             "(xz − b)² − (yz − c)². Off: all three are added.",
         )
-    return ThreeVariables(*given, prior=prior, printed=printed), z
+    return ThreeVariables(*arguments, prior=prior, printed=printed), z
 
 
 def show(step: int, say: Say) -> None:

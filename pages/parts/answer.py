@@ -68,7 +68,7 @@ class Answer(answer.Answer):
     def evidence(self) -> Evidence | None:
         """The masses, as available at the first use of this answer."""
         stages = likelihood_power.STAGE, evidence.STAGE
-        stage = next((one for one in stages if one.key in self._ready), None)
+        stage = next((candidate for candidate in stages if candidate.key in self._ready), None)
         return None if stage is None else stage.of(self.comparison)
 
     @cached_property

@@ -59,7 +59,7 @@ def show(
             name="forest",
             origin=look.origin,
             table=lambda: pd.concat(
-                [_table(each, "angle (°)").assign(component=one) for one, each in angles.items()]
+                [_table(each, "angle (°)").assign(component=key) for key, each in angles.items()]
             ),
         )
         with st.expander("Every quantity of the verdict"):

@@ -80,7 +80,6 @@ def _say(
     errors: tuple[float, float],
     posterior: np.ndarray | None,
 ) -> None:
-    """The bands in sentences."""
     dataset, (error, allowed) = look.analysis.dataset, errors
     first = int(bands.value.argmax())
     name = dataset.features[bands.entries[first]]

@@ -89,7 +89,6 @@ def _known(folder: str, parts: tuple[str, ...], _work: RankWork) -> RankStudy | 
 
 
 def _so_far(work: RankWork) -> None:
-    """Partial criteria, available within seconds."""
     found = _known(str(work.folder), work.parts, work)
     if found is None:
         return
@@ -108,7 +107,6 @@ def _so_far(work: RankWork) -> None:
 
 
 def _cluster(runner: JobRunner, dataset_id: str) -> Executor | None:
-    """The cluster of the runs of these data."""
     return runner.cluster_of([run.id for run in runner.store.runs() if run.dataset == dataset_id])
 
 
@@ -118,7 +116,6 @@ def _being_made(dataset: Dataset) -> RankWork | None:
 
 
 def _new(dataset: Dataset) -> RankQuestion:
-    """The form of a new study."""
     largest = min(dataset.D, dataset.N, LARGEST)
     if largest < 2:
         view.nothing("These data have one feature or one observation: rank 1 is all there is.")

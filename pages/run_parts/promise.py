@@ -45,12 +45,13 @@ def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
             st.caption(plain(passes))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
-        memory = max(one.memory for one in estimates)
-        on_disk = sum(one.bytes_kept for one in estimates)
+        memory = max(each.memory for each in estimates)
+        on_disk = sum(each.bytes_kept for each in estimates)
         if max(memory, on_disk) >= TRIFLE:
             st.caption(plain(f"Up to {size(memory)} of memory, {size(on_disk)} kept on disk."))
 
     watch.until_done(measuring, draw)
     used = [ALGORITHMS[key] for key in dict.fromkeys(spec.algorithm for spec in wanted.specs)]
     with st.expander("What these algorithms do"):
-        st.markdown("\n".join(f"- **{plain(one.label)}**: {plain(one.summary)}" for one in used))
+        lines = (f"- **{plain(entry.label)}**: {plain(entry.summary)}" for entry in used)
+        st.markdown("\n".join(lines))

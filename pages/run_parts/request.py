@@ -111,10 +111,10 @@ def plan(kind: str) -> str:
     return str(
         pick_one(
             "Plan",
-            {key: one.label for key, one in PLANS.items()},
+            {key: entry.label for key, entry in PLANS.items()},
             QUICK,
             "plan",
-            help=plain(" ".join(f"{one.label}: {one.help}" for one in PLANS.values())),
+            help=plain(" ".join(f"{entry.label}: {entry.help}" for entry in PLANS.values())),
         )
     )
 
@@ -212,7 +212,6 @@ def _algorithms() -> tuple[list[str], int, int]:
 
 
 def _model() -> tuple[str, Mapping[str, object]]:
-    """The model's key and its settings."""
     key = st.selectbox(
         "Model",
         list(MODELS),

@@ -91,7 +91,6 @@ def _bytes(folders: tuple[str, ...]) -> int:
 
 
 def _run(run: RunRecord) -> None:
-    """Description and status of one run."""
     if run.active:
         progress_bar(run)
         return
@@ -104,7 +103,6 @@ def _run(run: RunRecord) -> None:
 
 
 def _of_run(run: RunRecord, alone: bool) -> None:
-    """Actions on a single run of a launch."""
     if alone and not run.done:
         return
     with st.expander(plain(run_words(run))):
@@ -131,9 +129,9 @@ def _of_run(run: RunRecord, alone: bool) -> None:
 def _clicked(act: Callable[[str], None], ids: Sequence[str]) -> None:
     """Act on each run before the redraw; :func:`refused` shows errors."""
     st.session_state[_REFUSED] = []
-    for one in ids:
+    for run_id in ids:
         try:
-            act(one)
+            act(run_id)
         except BNMFError as error:
             st.session_state[_REFUSED].append(str(error))
 
@@ -147,9 +145,9 @@ def refused() -> None:
 def _each(act: Callable[[str], None], ids: Sequence[str]) -> None:
     """Act on each run; an error is shown and does not stop the others."""
     refused = False
-    for one in ids:
+    for run_id in ids:
         try:
-            act(one)
+            act(run_id)
         except BNMFError as error:
             view.problem(error)
             refused = True

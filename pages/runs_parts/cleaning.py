@@ -36,7 +36,7 @@ def show() -> None:
         if not found:
             st.success("Everything that is kept is in use.")
             return
-        labels = told_apart({one.key: f"{one.label}, {size(one.bytes)}" for one in found})
+        labels = told_apart({entry.key: f"{entry.label}, {size(entry.bytes)}" for entry in found})
         picked = st.multiselect(
             "What to remove",
             list(labels),
@@ -45,8 +45,8 @@ def show() -> None:
             help="Data have to be brought in again once they are removed; comparisons are computed "
             "again when they are opened. Runs are deleted in their own boxes, above.",
         )
-        chosen = [one for one in found if one.key in picked]
-        total = size(sum(one.bytes for one in chosen))
+        chosen = [entry for entry in found if entry.key in picked]
+        total = size(sum(entry.bytes for entry in chosen))
         words = f"Remove {len(chosen)} for {total}" if chosen else "Choose what to remove"
         if st.button(plain(words), key="remove_unused", disabled=not chosen):
             with view.report_errors(ends=False):
@@ -61,7 +61,7 @@ def _look() -> None:
     here = store()
     st.session_state["unused"] = found = [*find_unused(here), *find_computed(here)]
     # Data that would have to be uploaded or computed again are not preselected.
-    picked = [one.key for one in found if one.kind not in (DATASET, COMPUTED)]
+    picked = [entry.key for entry in found if entry.kind not in (DATASET, COMPUTED)]
     st.session_state["unused_picked"] = picked
     sizes = kept(here)
     parts = ", ".join(f"{what} {size(count)}" for what, count in sizes.items() if count)

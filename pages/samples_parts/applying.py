@@ -74,7 +74,6 @@ def _applied(
     bars: Bars,
     called: list[str],
 ) -> None:
-    """Weights and fit in one mode."""
     k = st.selectbox(
         "Mode", range(len(modes)), format_func=labelled(dict(enumerate(modes))), key="apply_mode"
     )

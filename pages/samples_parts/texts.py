@@ -68,5 +68,5 @@ def marked(pieces: Sequence[tuple[str, bool]]) -> str:
     An invisible character separates them, so that no two form markup together.
     """
     return "\N{WORD JOINER}".join(
-        [f":orange-background[{plain(one)}]" if mark else plain(one) for one, mark in pieces]
+        [f":orange-background[{plain(piece)}]" if mark else plain(piece) for piece, mark in pieces]
     )

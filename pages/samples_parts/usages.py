@@ -23,7 +23,7 @@ MOST_CLASSES, MOST_MODES = 24, 4
 def show(look: Lens, found: Grouping, classes: list[str], chosen: int, called: list[str]) -> None:
     """A fold: boxes of a component in each class, and a sentence."""
     frequent = pd.Series(classes).value_counts().index[:MOST_CLASSES]
-    shown = sorted(str(one) for one in frequent if one)
+    shown = sorted(str(name) for name in frequent if name)
     if len(shown) < 2:
         return
     fold = st.expander("Shares by class", key="usages_fold", on_change="rerun")
@@ -69,8 +69,8 @@ def _table(means: dict[str, np.ndarray], modes: list[str], names: list[str]) -> 
     """A row for each class and mode, with the mean share of every component."""
     return pd.DataFrame(
         [
-            {"class": one, "mode": mode, **dict(zip(names, row, strict=True))}
-            for one, of in means.items()
+            {"class": name, "mode": mode, **dict(zip(names, row, strict=True))}
+            for name, of in means.items()
             for mode, row in zip(modes, of.tolist(), strict=True)
         ]
     )

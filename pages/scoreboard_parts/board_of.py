@@ -39,7 +39,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     found = _scored(board)
     wide = found.pivot(index="criterion", columns="group", values="text")
     best = found.pivot(index="criterion", columns="group", values="best")
-    criteria = {key: one.of(look.analysis) for key, one in CRITERIA.items()}
+    criteria = {key: criterion.of(look.analysis) for key, criterion in CRITERIA.items()}
     keys = [key for key in criteria if key in wide.index]
     units = {"distance": look.distance.unit}
     shown = wide.loc[keys, list(names)].rename(columns=names)
@@ -106,7 +106,6 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
 
 
 def _scored(board: Board) -> pd.DataFrame:
-    """The scoreboard from the finished stages."""
     comparison = board.comparison
     ready = [stage.key for stage in stages() if stage.ready(comparison)]
     # A run that was resumed in vain has taken longer and made nothing.
@@ -125,7 +124,6 @@ def _scores(
     took: list[tuple[float, float]],
     _board: Board,
 ) -> pd.DataFrame:
-    """Scores of the comparison."""
     return scoreboard(_board)
 
 

@@ -47,7 +47,7 @@ def owner_of(cookies: Mapping[str, str]) -> str | None:
 def cookies_in(header: str) -> dict[str, str]:
     """The cookies that a browser sent."""
     try:
-        return {name: one.value for name, one in SimpleCookie(header).items()}
+        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
     except CookieError:
         return {}
 

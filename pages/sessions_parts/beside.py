@@ -38,14 +38,14 @@ def show(look: Lens) -> None:
 def _unfolded(look: Lens) -> None:
     own, data = set(look.analysis.run_ids), dataset_names()
     others = {
-        one.id: one
-        for one in store().launches()
-        if one.shown and not one.active and not own.intersection(one.shown)
+        launch.id: launch
+        for launch in store().launches()
+        if launch.shown and not launch.active and not own.intersection(launch.shown)
     }
     if not others:
         st.caption("There is no other analysis yet.")
         return
-    labels = {key: launch_label(one, data.get(one.dataset, "")) for key, one in others.items()}
+    labels = {k: launch_label(each, data.get(each.dataset, "")) for k, each in others.items()}
     labels = told_apart(labels)
     if st.session_state.get(CHOSEN) not in others:
         st.session_state.pop(CHOSEN, None)
@@ -71,13 +71,15 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
     first, second = look.analysis.dataset, other.analysis.dataset
     shared = shared_features(first, second)
     bases = [
-        one.aligned(one.modes.representative[verdicts.leading(Answer.of(one))[:MOST_MODES]])[:, at]
-        for one, at in ((look, shared.first), (other, shared.second))
+        lens.aligned(lens.modes.representative[verdicts.leading(Answer.of(lens))[:MOST_MODES]])[
+            :, at
+        ]
+        for lens, at in ((look, shared.first), (other, shared.second))
     ]
     found = beside(*bases)
     called, called_back = (
-        numbered(one.notes.components(one.aligned(one.modes.representative[:1])[0]))
-        for one in (look, other)
+        numbered(lens.notes.components(lens.aligned(lens.modes.representative[:1])[0]))
+        for lens in (look, other)
     )
     features = [first.features[d] for d in shared.first.tolist()]
     scaling = scaled_otherwise(first, second, shared)

@@ -40,7 +40,6 @@ def found(look: Lens, board: Board) -> list[Session]:
 def _sessions(
     cache_key: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
 ) -> list[Session]:
-    """Sessions of the comparison."""
     return sessions(_board)
 
 
@@ -61,7 +60,9 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
     for at, band in enumerate(figures.bands(len(runs))):
         name, columns = f"sessions_{at}" if at else "sessions", runs[band]
         view.chart(
-            figures.session_columns(columns, [look.run_names[one.run] for one in columns], shared),
+            figures.session_columns(
+                columns, [look.run_names[session.run] for session in columns], shared
+            ),
             f"{READING.format(radius=radius)}{left_out(stress)}",
             name=name,
             origin=look.origin,
@@ -125,27 +126,25 @@ def _cost(look: Lens, one: Session) -> None:
 
 
 def _two(value: float) -> str:
-    """A number with two digits."""
     return number(float(f"{value:.2g}"))
 
 
 def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:
-    """All numbers, a row for each run."""
     rows = [
         {
-            "run": look.run_names[one.run],
-            "made": one.made,
-            "covering number": one.covering,
-            "modes reached": one.reached,
-            "largest distance": one.largest,
-            f"best {look.analysis.measure}": one.error,
-            "chains": one.changes or one.kind,
-            "settled": None if one.verdict is None else one.verdict.settled,
-            "worst R̂": math.nan if one.verdict is None else one.verdict.r_hat,
-            "CPU seconds": one.busy,
-            "ESS per CPU second": one.effective,
+            "run": look.run_names[session.run],
+            "made": session.made,
+            "covering number": session.covering,
+            "modes reached": session.reached,
+            "largest distance": session.largest,
+            f"best {look.analysis.measure}": session.error,
+            "chains": session.changes or session.kind,
+            "settled": None if session.verdict is None else session.verdict.settled,
+            "worst R̂": math.nan if session.verdict is None else session.verdict.r_hat,
+            "CPU seconds": session.busy,
+            "ESS per CPU second": session.effective,
         }
-        | {f"share of mode {k + 1}": share for k, share in enumerate(one.shares)}
-        for one in columns
+        | {f"share of mode {k + 1}": share for k, share in enumerate(session.shares)}
+        for session in columns
     ]
     return pd.DataFrame(rows)

@@ -122,7 +122,6 @@ def _recommended(
 
 
 def _facts(answer: Answer, conclusion: str) -> dict[str, Any]:
-    """The verdicts in words, and their numbers."""
     table, comparison = answer.table, answer.comparison
     optima = comparison.optima
     facts = component_facts(answer)
@@ -138,8 +137,8 @@ def _facts(answer: Answer, conclusion: str) -> dict[str, Any]:
         "elsewhere": 0.0 if answer.one_family else _elsewhere(answer),
         "states": list(facts.states),
         "verdicts": {
-            title: {"word": one.word, "grade": one.grade, "said": one.said}
-            for title, one in verdicts.of(answer, facts).items()
+            title: {"word": verdict.word, "grade": verdict.grade, "said": verdict.said}
+            for title, verdict in verdicts.of(answer, facts).items()
         },
         "conclusions": [] if labels is None or not conclusion else labels.table.to_dict("records"),
         "pictures": _pictures(answer),

@@ -42,12 +42,10 @@ def _of_data(key: str, ranked: list[findings.Ranked], drawn: Collection[str]) ->
     summary += [f"Published: {source.reference}."] * bool(source.reference)
     if "rank_said" in first:
         summary.append(f"Recommended: {first['rank_said']}")
+    left_out = dict.fromkeys(note for _, cell in ranked for note in cell["left_out"])
     return {
         "title": source.label,
-        "summary": [
-            *summary,
-            *dict.fromkeys(note for _, cell in ranked for note in cell["left_out"]),
-        ],
+        "summary": [*summary, *left_out],
         "tables": [findings.verdicts_of(ranked)],
         "plots": [path for path in drawn if path == f"{key}.svg"],
     }

@@ -89,8 +89,8 @@ def _of_scikit_learn(name: str, label: str) -> Dataset:
         found.data.T,
         name=label,
         source=f"scikit-learn, load_{name}",
-        features=[str(one) for one in found.feature_names],
-        labels={"class": [str(one) for one in names]},
+        features=[str(feature) for feature in found.feature_names],
+        labels={"class": [str(label_) for label_ in names]},
     )
 
 

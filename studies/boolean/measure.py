@@ -71,7 +71,7 @@ _PLAN = words("boolean", "plan")
 PROBLEMS = declared(Table, _PLAN["problems"])
 REFERENCES = declared(Reference, _PLAN["references"])
 PRIORS: dict[str, str] = words("boolean")["priors"]
-LABELS = PRIORS | {key: one.label for key, one in (PROBLEMS | REFERENCES).items()}
+LABELS = PRIORS | {key: entry.label for key, entry in (PROBLEMS | REFERENCES).items()}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ OVER_SETS = ("half", "best", "last_half", "seconds")
 
 def tables(found: StudyResult) -> list[Table]:
     """The paper's claims, and the numbers behind them: ``title``, ``columns`` and ``rows``."""
-    rows = [(one.claim, one.verdict, one.numbers) for one in claims(found)]
+    rows = [(claim.claim, claim.verdict, claim.numbers) for claim in claims(found)]
     first = {
         "title": WORDS["claims_title"],
         "columns": ("claim", "here", "numbers"),
@@ -125,18 +125,10 @@ def _three(found: StudyResult) -> Iterator[Table]:
     values = found.values[found.values["part"] == "three"]
     rows = []
     for (prior, case), part in values.groupby(["problem", "column"], sort=False):
-        by_quantity = part.sort_values("x").groupby("quantity")["value"].apply(list)
-        largest, means = (
-            ", ".join(f"{v:.4f}" for v in by_quantity[q]) for q in ("largest_at", "mean")
-        )
+        lists = part.sort_values("x").groupby("quantity")["value"].apply(list)
+        largest, means = (", ".join(f"{v:.4f}" for v in lists[q]) for q in ("largest_at", "mean"))
         rows.append(
-            [
-                found.labels[prior],
-                f"({case})",
-                f"{by_quantity['largest'][0] + 0.0:.6f}",
-                largest,
-                means,
-            ]
+            [found.labels[prior], f"({case})", f"{lists['largest'][0] + 0.0:.6f}", largest, means]
         )
     if rows:
         columns = ("prior", "(a, b, c)", "largest log density", "at x, y, z", "posterior means")

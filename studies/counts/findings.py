@@ -51,12 +51,12 @@ def planted(study: StudyResult) -> pd.DataFrame:
     evidence = rows[rows["quantity"] == "log_evidence"].set_index(PLACE)
     each = [evidence.loc[tuple(place)].set_index("x")["value"] for place in found[PLACE].to_numpy()]
     found["ahead"] = [
-        float(one[rank] - one.drop(rank).max())
-        for one, rank in zip(each, found["rank"], strict=True)
+        float(nats[rank] - nats.drop(rank).max())
+        for nats, rank in zip(each, found["rank"], strict=True)
     ]
-    found["first"] = [float(one.nlargest(2).iloc[0] - one.nlargest(2).iloc[-1]) for one in each]
+    found["first"] = [float(nats.nlargest(2).iloc[0] - nats.nlargest(2).iloc[-1]) for nats in each]
     found["edge"] = [
-        one.idxmax() == one.index.max() or one.idxmax() == one.index.min() > 1 for one in each
+        nats.idxmax() == nats.index.max() or nats.idxmax() == nats.index.min() > 1 for nats in each
     ]
     return found
 
@@ -209,7 +209,7 @@ def _compared(study: StudyResult, found: pd.DataFrame, quantity: str) -> str:
     better = dict.fromkeys(LOSSES, 0)
     cases = rows.groupby(["problem", "column"], sort=False)
     for _, part in cases:
-        values = {model: sign * one["value"] for model, one in part.groupby("model")}
+        values = {model: sign * of_model["value"] for model, of_model in part.groupby("model")}
         for model, other in (tuple(LOSSES), tuple(LOSSES)[::-1]):
             better[model] += values[model].min() > values[other].max()
     first, second = sorted(better, key=lambda model: -better[model])
@@ -232,8 +232,8 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
     for key, part in rows.groupby("problem", sort=False):
         wide = part.pivot_table(index="column", columns="quantity", values="value", sort=False)
         parts = ", ".join(
-            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.1f} nats"
-            for model, one in wide.iterrows()
+            f"{study.labels[model]} {row['log_evidence']:,.0f} ± {row['error']:.1f} nats"
+            for model, row in wide.iterrows()
         )
         sizes = {name: int(wide[name].iloc[0]) for name in ("documents", "terms")}
         rank = study.settings["few_rank"]

@@ -157,7 +157,6 @@ class CountsStudy(Study):
         return Task((part, problem, column, repetition), f"counts/{name}.json", label)
 
     def _of(self, kind: type[P]) -> P:
-        """The plan of one part."""
         return kind(**{one.name: getattr(self.plan, one.name) for one in fields(kind)})
 
 

@@ -98,7 +98,7 @@ def signatures_answer(study: StudyResult) -> str:
     known = bases(study)
     if OURS in known:
         shown = published(known[OURS][0])
-        own = [one.name for one in shown if one.found]
+        own = [shape.name for shape in shown if shape.found]
         lacking = ", ".join(name for name in SIGNATURES["shapes"] if name not in own)
         missing = SIGNATURES["missing"].format(names=lacking) if lacking else ""
         numbers = {"rank": study.settings["published"], "all": len(SIGNATURES["shapes"])}
@@ -152,13 +152,13 @@ def signatures_tables(study: StudyResult) -> Iterator[Table]:
     title = titles["shapes"].format(rank=rank, times=TIMES, even=EVEN)
     table = [
         (
-            one.name,
-            SIGNATURES["shapes"][one.name],
-            one.component + 1,
-            "yes" if one.found else "no",
-            one.numbers,
+            shape.name,
+            SIGNATURES["shapes"][shape.name],
+            shape.component + 1,
+            "yes" if shape.found else "no",
+            shape.numbers,
         )
-        for one in shown
+        for shape in shown
     ]
     columns: tuple[Any, ...] = ("published", "shape", "component", "found", "numbers")
     yield {"title": title, "columns": columns, "rows": table}

@@ -72,7 +72,7 @@ def shapes(A: np.ndarray) -> dict[str, np.ndarray]:
     ``even`` : overlap with the uniform distribution, 1 at most.
     """
     found = channels(genomes().features).found
-    mutations = [(one.context, one.substitution) for one in found if one is not None]
+    mutations = [(channel.context, channel.substitution) for channel in found if channel]
     first, last = ("".join(context[i] for context, _ in mutations) for i in (0, 2))
     kind = np.array([substitution for _, substitution in mutations])
     before, behind = np.array(list(first)), np.array(list(last))

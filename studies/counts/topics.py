@@ -131,7 +131,7 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
             "nats": nats,
             "held": _share_held(top[model], whole.X),
             "single": (particles.W.max(axis=2) / particles.W.sum(axis=2)).mean(axis=1),
-            "distinct": [np.unique(one).size / one.size for one in top[model]],
+            "distinct": [np.unique(words).size / words.size for words in top[model]],
         }
         for name, values in quantities.items():
             rows += [(f"{model} {name}", m, float(value)) for m, value in enumerate(values)]
@@ -169,12 +169,12 @@ def _nats_per_word(A: np.ndarray, seen: Dataset, held_out: Dataset, seed: int) -
     first.data = np.random.default_rng(seed).binomial(counts.data, 0.5)
     second = counts - first
     both = (first.sum(axis=0) > 0) & (second.sum(axis=0) > 0)
-    given, scored = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
+    known, scored = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
     common = np.asarray(seen.X.sum(axis=1)).ravel()
     common = (common + 1.0) / (common + 1.0).sum()
     nats = []
     for basis in A:
-        W = weights_given(Dataset.from_array(given.astype(float)), basis[None], KULLBACK_LEIBLER)[0]
+        W = weights_given(Dataset.from_array(known.astype(float)), basis[None], KULLBACK_LEIBLER)[0]
         Y = basis @ W
         p = (1.0 - BACKGROUND) * Y / np.maximum(Y.sum(axis=0), 1e-300) + BACKGROUND * common[
             :, None

@@ -40,7 +40,6 @@ def factorize(
 
 @njit(cache=True)
 def _projected(gradient: np.ndarray, F: np.ndarray) -> float:
-    """Squared norm of the projected gradient at F."""
     total = 0.0
     for i in range(F.shape[0]):
         for j in range(F.shape[1]):

@@ -61,4 +61,4 @@ def measured(counts: int, seed: int = SEED) -> dict[str, object]:
 
 def make(counts: tuple[int, ...] = COUNTS, seed: int = SEED) -> dict[str, object]:
     """The angles at every number of counts in a column."""
-    return {"levels": [measured(one, seed) for one in counts]}
+    return {"levels": [measured(count, seed) for count in counts]}

@@ -56,7 +56,7 @@ def sentences(study: StudyResult) -> list[str]:
                     known=len(known),
                 )
             )
-            angles = [max(one) for one in map(_angles, found.values()) if one]
+            angles = [max(of_data) for of_data in map(_angles, found.values()) if of_data]
             if angles:
                 turned = sum(angle > SAME_MODE for angle in angles)
                 made[-1] += " " + WORDS["turned"].format(turned=turned, same=len(angles))
@@ -109,7 +109,7 @@ def _proposals(found: dict[str, Cells]) -> Table:
     ours, rows = shipped(), []
     for key, source in SOURCES.items():
         proposed = [_proposed(found[practice].get(key)) for practice in found]
-        if any(one != NONE for one in proposed):
+        if any(cell != NONE for cell in proposed):
             mine = dict(ours.get(key, [])).get(RECOMMENDED)
             recommended = NONE if mine is None else f"{mine['rank']} ({mine['rank_grade']})"
             rows.append((source.label, source.rank or NONE, recommended, *proposed))

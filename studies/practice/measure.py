@@ -110,7 +110,7 @@ def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, int, bool]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         A = nmf.fit_transform(X)
-    stopped = any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     return A, nmf.components_, float(nmf.reconstruction_err_), int(nmf.n_iter_), stopped
 
 
@@ -132,14 +132,14 @@ def _proposals(dataset: Dataset, practice: Practice, plan: PracticePlan) -> Cell
         version = peer.ready["version"]
     return {
         "version": version,
-        "ranks": [one["rank"] for one in found],
+        "ranks": [report["rank"] for report in found],
         "turned": _turned(found),
     }
 
 
 def _turned(found: list[dict[str, Any]]) -> list[float | None]:
     """Largest angle between components of every pair; None if their numbers differ, or are 0."""
-    bases = [np.array(one.get("A", ())) for one in found]
+    bases = [np.array(report.get("A", ())) for report in found]
     return [
         float(_apart([(A, A.T), (B, B.T)])[0, 1]) if A.size and A.shape == B.shape else None
         for A, B in combinations(bases, 2)

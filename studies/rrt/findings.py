@@ -77,20 +77,20 @@ def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
     A repetition of a method that the clock has stopped is measured, and not finished.
     """
     of_rows = {row(problem, noise): noise for problem in PROBLEMS for noise in noises}
-    ended = [one for one in study.settings["ended"] if one[0] in of_rows and one[1] in methods]
+    ended = [run for run in study.settings["ended"] if run[0] in of_rows and run[1] in methods]
     # A method that is measured on one data set counts as planned on the others.
     measured: Counter[tuple[str, str]] = Counter()
     for noise in noises:
-        of_noise = [one for one in ended if of_rows[one[0]] == noise]
-        combinations = product({one[0] for one in of_noise}, {one[1] for one in of_noise})
+        of_noise = [run for run in ended if of_rows[run[0]] == noise]
+        combinations = product({run[0] for run in of_noise}, {run[1] for run in of_noise})
         measured.update(dict.fromkeys(combinations, 0))
     measured.update((name, method) for name, method, _, _ in ended)
     finished = Counter((name, method) for name, method, _, reason in ended if reason != CLOCK)
-    least = min((finished[one] for one in measured), default=0)
+    least = min((finished[cell] for cell in measured), default=0)
     if not measured or least >= FEWEST:
         return ""
     there = f"unfinished: {min(measured.values())} of {REPETITIONS} repetitions"
-    stopped = any(finished[one] < count for one, count in measured.items())
+    stopped = any(finished[cell] < count for cell, count in measured.items())
     return there + (", some stopped by the clock" if stopped else "")
 
 

@@ -210,8 +210,8 @@ def converged(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarra
     stopping = Stopping(MOST_ITERATIONS, tolerance=None)
     with one_blas_thread():
         pairs = [
-            solve_with(hals.SOLVER, problem, A[one], W[one], stopping)
-            for one in (slice(m, m + 1) for m in range(len(A)))
+            solve_with(hals.SOLVER, problem, A[particle], W[particle], stopping)
+            for particle in (slice(m, m + 1) for m in range(len(A)))
         ]
     A, W = (np.concatenate(factors) for factors in zip(*pairs, strict=True))
     return A, W

@@ -54,16 +54,9 @@ def measured(
     # Model settings are estimated from the data once, and shared.
     settings: dict[str, Any] = {}
     for column in columns:
-        of_model = settings or dict(model.settings)
+        own = settings or dict(model.settings)
         spec = RunSpec(
-            column.algorithm,
-            rank,
-            model.model,
-            1,
-            seed,
-            dict(column.settings),
-            of_model,
-            plan.holdout,
+            column.algorithm, rank, model.model, 1, seed, dict(column.settings), own, plan.holdout
         )
         try:
             settings = settings or _model_settings(make_plan(dataset, spec), model)

@@ -160,7 +160,7 @@ def _graded(whole: bool, part: bool, otherwise: str = "does not hold") -> str:
 
 def tables(study: StudyResult) -> list[Table]:
     """Everything in tables: ``title``, ``columns`` and ``rows``."""
-    rows = [(one.claim, one.verdict, one.numbers) for one in claims(study)]
+    rows = [(claim.claim, claim.verdict, claim.numbers) for claim in claims(study)]
     first = {"title": WORDS["tables"]["claims"], "columns": ("claim", "here", "numbers")}
     return [first | {"rows": rows}, *_aucs(study), *_fit(study), *_side_by_side(study)]
 

@@ -113,7 +113,7 @@ def _words(
     named = top_words(aligned, features, plan.words)
     changed = np.array(
         [
-            [plan.words - len({*one} & {*first}) for one, first in zip(f, named[0], strict=True)]
+            [plan.words - len({*top} & {*first}) for top, first in zip(f, named[0], strict=True)]
             for f in named
         ]
     )

@@ -112,7 +112,6 @@ def _ratios(found: StudyResult, part: str) -> dict[str, Any]:
 
 
 def _race(found: StudyResult, which: str) -> dict[str, Any]:
-    """Iterations and seconds of the race."""
     medians, titles = race(found), WORDS["race"][which]
     efforts = {key: titles[key] for key in medians.columns.get_level_values(0) if key in titles}
     columns = [

@@ -1,4 +1,4 @@
-"""The dashboard, as a server runs it: streamlit run app.py."""
+"""The dashboard: streamlit run app.py."""
 
 import sys
 from threading import Timer
@@ -24,7 +24,7 @@ sys.path.append(str(declared.SHELL.parent))
 
 
 def compile_kernels() -> None:
-    """What a first analysis would wait for; the engine is loaded here, after the first page."""
+    """Load the engine and compile its kernels in the background, after the first page."""
     warming.warm_up_apart()
 
 

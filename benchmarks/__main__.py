@@ -62,7 +62,7 @@ BUSY = (
 
 
 def main() -> int:
-    """Measure what is named; a benchmark that fails says so in its place."""
+    """Run the named benchmarks; a failed one has its error in its section."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="a smoke test: numbers mean little")
@@ -82,7 +82,7 @@ def main() -> int:
             words = f"failed: {type(error).__name__}: {error}"
             result = {"title": name.capitalize(), "summary": [words], "tables": []}
         after = state.now()
-        result["summary"].append(f"Measured on {date.today()}. {state.told(before, after)}")
+        result["summary"].append(f"Measured on {date.today()}. {state.describe(before, after)}")
         print(as_text(result), flush=True)
         if options.quick:
             continue
@@ -90,8 +90,8 @@ def main() -> int:
             print(BUSY.format(name=name), file=sys.stderr)
             failed = True
             continue
-        kept = sections(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(document(kept | {name: as_markdown(result)}))
+        earlier = sections(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(document(earlier | {name: as_markdown(result)}))
     return 1 if failed else 0
 
 
@@ -105,7 +105,7 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
 
 
-def document(told: dict[str, str]) -> str:
+def document(texts: dict[str, str]) -> str:
     """RESULTS.md, from sections by the names of their benchmarks."""
     here = harness.machine()
     versions = ", ".join(f"{name} {version}" for name, version in here["versions"].items())
@@ -122,8 +122,8 @@ def document(told: dict[str, str]) -> str:
         "",
     ]
     for name in BENCHMARKS:
-        if name in told:
-            lines += [f"<!-- {name} -->", "", told[name].strip(), ""]
+        if name in texts:
+            lines += [f"<!-- {name} -->", "", texts[name].strip(), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

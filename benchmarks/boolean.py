@@ -24,7 +24,7 @@ CLEAN, NOISY = (0.01, 0.05), (0.05, 0.15)
 DENSITIES = {"implied": IMPLIED_DENSITY, "stated": 0.1}
 ITERATIONS = 60_000
 TARGETS = {"numpy": 5.0, "seconds": {"implied": 90.0, "stated": 180.0}}
-# So many iterations are timed of the 60,000, which all cost the same.
+# Timed iterations of the 60,000, which all cost the same.
 TIMED, QUICK_TIMED = 3000, 60
 SWEEPS, QUICK_SWEEPS = 20, 2
 WARM_UP, KEPT = 120, 120

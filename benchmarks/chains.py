@@ -11,7 +11,7 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs, tempered_smc
 
-# Tempered SMC moves scales, too, and is to make at least this part of the sweeps of Gibbs.
+# Least sweeps of tempered SMC, which also moves scales, relative to Gibbs.
 TARGETS = {"of Gibbs sweeps": 0.5}
 CASES = (("faces", 10), ("digits", 10), ("signatures", 4))
 CHAINS, LEAPFROGS, TRAJECTORIES = 8, 20, 5
@@ -100,13 +100,13 @@ def _gradients(data: Dataset, rank: int) -> float:
 
 def _masses(data: Dataset, rank: int, count: int) -> list[Any]:
     starts: Particles = run(data, RunSpec("random_restarts", rank=rank, particles=count))
-    kept: list[Any] = []
+    results: list[Any] = []
 
     def weigh() -> None:
-        kept.append(mode_evidence(data, starts, rng=np.random.default_rng(1)))
+        results.append(mode_evidence(data, starts, rng=np.random.default_rng(1)))
 
     took, processor = harness.both_times(weigh)
-    error = float(kept[0]["error"].max())
+    error = float(results[0]["error"].max())
     return [count, took, count / took, processor / count, error]
 
 

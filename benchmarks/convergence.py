@@ -1,4 +1,4 @@
-"""What it costs to solve factorizations until they have converged, and what that changes."""
+"""Cost of solving factorizations to convergence, and its effect on modes."""
 
 import time
 import warnings
@@ -34,7 +34,7 @@ TARGETS = {
 # Sample, rank, factorizations.
 CASES = (("faces", 10, 50), ("newsgroups", 10, 50), ("digits", 10, 50), ("signatures", 4, 100))
 QUICK = 4
-# Two members of a mode are at most so many degrees apart.
+# Largest distance of two members of a mode, in degrees.
 THRESHOLD = 10.0
 COLUMNS = (
     "data",
@@ -68,7 +68,7 @@ TIMED = (
     ("tumours", 5),
     ("laurberg", 3),
 )
-# Factorizations of a case, within so many seconds; default fits of scikit-learn; seconds that one
+# Factorizations of a case, and their time limit; default fits of scikit-learn; seconds that one
 # factorization of ours, and one that scikit-learn is driven to, may take.
 MOST, SECONDS, FITS, PATIENCE = 12, 20.0, 3, 20.0
 TIMES = (
@@ -224,7 +224,7 @@ def _timed_data(name: str) -> Dataset:
 
 
 def _one_by_one(problem: Problem, quick: bool) -> dict[str, Any]:
-    """Seconds of factorizations one after the other, what became of them, and scikit-learn's."""
+    """Seconds and results of factorizations in sequence, and scikit-learn's."""
     data, rank, stopping = problem.dataset, problem.rank, Stopping(10_000, None)
     norm = np.sqrt(data.squared_norm)
     found: dict[str, Any] = {
@@ -236,7 +236,7 @@ def _one_by_one(problem: Problem, quick: bool) -> dict[str, Any]:
                 break
             A, W = random_start(data, rank, np.random.default_rng([2, i + 1]))
             began, solution = time.thread_time(), hals.start(problem, A[None], W[None])
-            # First one that is not counted: what there is to compile and compress.
+            # An uncounted first one compiles and compresses.
             until = stopping if i >= 0 else Stopping(60, None)
             while solution.active.any() and time.thread_time() - began < PATIENCE:
                 solution = hals.advance(problem, solution, until)
@@ -289,7 +289,7 @@ def _processor(function: Callable[[], Any]) -> float:
 
 
 def _turned(problem: Problem, solution: Solution, i: int) -> float:
-    """Degrees that one factorization turns in as many iterations again."""
+    """Degrees that one factorization turns in the same number of further iterations."""
     A, W = (factor[i : i + 1] for factor in solution.particles)
     on = Stopping(int(solution.iterations[i]), None, movement=0.0, kkt=0.0)
     after, _ = solve_with(hals.SOLVER, problem, A, W, on)

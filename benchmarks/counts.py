@@ -42,7 +42,7 @@ WORDS = 1000
 CELLS, GROWN = (2000, 50_000, 10, 0.05), (6_250, 12_500, 25_000, 50_000)
 # Seconds that the certificate of a case may take.
 PATIENCE = 120.0
-# Bytes of X below which its memory is not judged.
+# Smallest X whose memory is judged, in bytes.
 SMALL = 2**22
 COLUMNS = (
     "data",
@@ -107,7 +107,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def _summary(raw: dict[str, Any]) -> list[str]:
-    told = [
+    sentences = [
         'Ours against scikit-learn\'s NMF(solver="mu", beta_loss="kullback-leibler") from the same '
         "starts, processor time of one thread for one factorization: what theirs takes for so many "
         "updates, and ours to a divergence as low, looked at every five iterations and worked out "
@@ -117,11 +117,11 @@ def _summary(raw: dict[str, Any]) -> list[str]:
     if "growth" in raw:
         x, y = zip(*((stored, took) for _, stored, took in raw["growth"]), strict=True)
         judged = harness.against(harness.slope(x, y), TARGETS["growth"], at_least=False)
-        told.append(
+        sentences.append(
             f"An iteration grows with the entries above 0 to the power {harness.slope(x, y):.2f} "
             f"(wanted: {judged['target']})."
         )
-    return told
+    return sentences
 
 
 def _data(name: str) -> Dataset:
@@ -199,7 +199,7 @@ def _multiplicative(
     found, seconds, made = [], 0.0, 0
     options: dict[str, Any] = {"solver": "mu", "beta_loss": "kullback-leibler", "tol": 0}
     for updates in goals:
-        # An update knows of none before: going on is the same as having gone through.
+        # Updates have no state: continuing equals one longer run.
         model = NMF(problem.rank, init="custom", max_iter=updates - made, **options)
         began = time.thread_time()
         with warnings.catch_warnings():
@@ -249,7 +249,7 @@ def _one_round(problem: Problem, count: int) -> Iterator[None]:
 
 
 def _reached(looks: list[tuple[float, int, float]], goal: float) -> tuple[float, int]:
-    """Seconds and iterations until the divergence was as low; infinite where it never was."""
+    """Seconds and iterations to this divergence; infinite if never reached."""
     return next(((s, i) for s, i, f in looks if f <= goal), (np.inf, 0))
 
 
@@ -298,7 +298,7 @@ def _end_row(label: str, found: dict[str, Any]) -> list[Any]:
 
 
 def _peers(label: str, problem: Problem, found: dict[str, Any]) -> list[list[Any]]:
-    """Other programs' time for one update, of a dense X, beside one iteration of ours."""
+    """Time of other programs' update on a dense X, and of one iteration of ours."""
     data, ours = problem.dataset, median(found["each"])
     A, W = random_start(data, problem.rank, np.random.default_rng([3, 0]))
     rows = []

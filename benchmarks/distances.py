@@ -1,4 +1,4 @@
-"""All pairs of distances and the covering curve, against the plain loop one would write first."""
+"""All pairs of distances and the covering curve, against a plain loop."""
 
 from collections.abc import Callable
 from statistics import median
@@ -64,7 +64,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 class Sizes(SimpleNamespace):
     """particles : factorizations. pairs : pairs that the plain loop takes in one repeat.
 
-    epsilon_step : the plain covering takes every so many radii.
+    epsilon_step : stride of the radii of the plain covering.
     """
 
     def __init__(self, particles: int, pairs: int, epsilon_step: int) -> None:
@@ -84,7 +84,7 @@ def perturbed(count: int, rank: int, rng: np.random.Generator) -> SimpleNamespac
 
 
 def plain_pair(metric: str, particles: SimpleNamespace) -> Callable[[int, int], float]:
-    """The distance of two factorizations as one would write it first; rows are prepared once."""
+    """A plain distance of two factorizations; rows are prepared once."""
     A, W = particles.A, particles.W
     rows = A.transpose(0, 2, 1)
     order = 1 if metric == "l1_sum" else 2
@@ -112,7 +112,7 @@ def plain_pair(metric: str, particles: SimpleNamespace) -> Callable[[int, int], 
 
 
 def plain_covering(matrix: np.ndarray, epsilons: np.ndarray) -> list[int]:
-    """Greedy covering numbers, the gains counted anew for every centre."""
+    """Greedy covering numbers; gains are recomputed for every centre."""
     numbers = []
     for epsilon in epsilons:
         near = matrix <= epsilon
@@ -170,9 +170,9 @@ def _metric(
     j = (i + rng.integers(1, size.particles, size=size.pairs)) % size.particles
     pair = plain_pair(metric, particles)
     expected = np.array([pair(a, b) for a, b in zip(i, j, strict=True)])
-    kept: list[np.ndarray] = []
-    whole = harness.seconds(lambda: kept.append(distances(particles, metric)))
-    difference = float(np.abs(kept[0][i, j] - expected).max())
+    results: list[np.ndarray] = []
+    whole = harness.seconds(lambda: results.append(distances(particles, metric)))
+    difference = float(np.abs(results[0][i, j] - expected).max())
     count = size.particles
     if whole > SECONDS:
         count = int(count * np.sqrt(SECONDS / whole))

@@ -22,7 +22,7 @@ TARGETS = {
 }
 CASES = (("faces", 10), ("digits", 10), ("signatures", 4), ("laurberg 6×6", 3))
 CHAINS = 64
-# A repeat takes about this long, so that a start or a tick of the clock does not count.
+# Seconds of a repeat, long against its start and a tick of the clock.
 SECONDS = 0.6
 QUICK_SECONDS = 0.1
 COLUMNS = (
@@ -109,7 +109,7 @@ def _case(name: str, rank: int, quick: bool) -> dict[str, Any]:
             return harness.seconds(lambda: _repeat(sweep, sweeps, problem, A, W, rng))
 
     def rate(timed, sweeps: int = 2):
-        """A side that measures sweeps per second, with as many sweeps as fill the time."""
+        """A side that measures sweeps per second over a fixed time."""
         timed(sweeps, 0)
         count = max(2, int(sweeps * enough / timed(sweeps, 0)))
         count = max(2, int(count * enough / timed(count, 0)))
@@ -147,13 +147,13 @@ def _repeat(sweep, sweeps: int, problem: Problem, A, W, rng) -> None:
 
 def _many_chains(data: Dataset, rank: int, enough: float):
     def timed(sweeps: int, seed: int) -> float:
-        each = max(sweeps // CHAINS, 1)  # one draw a chain is kept, the last one
+        each = max(sweeps // CHAINS, 1)  # keep the last draw of each chain
         settings = {"chains": CHAINS, "warm_up": 0, "thinning": each, "start": "prior"}
         spec = RunSpec("gibbs", rank=rank, particles=CHAINS, seed=seed, settings=settings)
         return harness.seconds(lambda: run(data, spec))
 
     timed(CHAINS, 0)
-    # What setting out costs is left out where the number of sweeps is chosen, not where it counts.
+    # The set-up time is excluded from the choice of the number of sweeps only.
     base, more = timed(CHAINS, 0), timed(11 * CHAINS, 0)
     each = max(more - base, 1e-3) / (10 * CHAINS)
     sweeps = CHAINS * max(2, min(5000, int(2 * enough / each / CHAINS)))

@@ -42,7 +42,7 @@ SERIES: dict[str, tuple[str, list[dict[str, Any]]]] = {
 AXES = {"entries": "stored entries of X", "M": "particles M", "R": "rank R"}
 # A slope is taken where the growing part is the larger one: over the last points of a series.
 LAST = 4
-# Below this many bytes of data and particles the program's own constants are the larger part.
+# Below this many bytes of data and particles the program's own memory dominates.
 LARGE = 50e6
 POINT_SECONDS = 300
 COLUMNS = ("series", "from … to", "seconds", "slope", "target", "of target", "met")
@@ -140,7 +140,7 @@ def _time_rows(found: dict[str, list[dict[str, Any]]]) -> list[list[Any]]:
         exponent = harness.slope([p[axis] for p in last], [p["seconds"] for p in last])
         verdict = None
         if axis == "entries":
-            # A slope of 0 or less is as good as it gets.
+            # A slope of 0 or less is optimal.
             verdict = harness.against(max(exponent, 0.1), TARGETS["slope in stored entries"], False)
         rows.append(
             [
@@ -191,7 +191,7 @@ def _compressed(point: dict[str, Any]) -> float:
 
 
 def _columns(quick: bool) -> list[list[Any]]:
-    """What a column of a dense X takes, while X is in the cache and where it is not."""
+    """Time of a column of a dense X, in the cache and outside it."""
     rows, rng, R, D = [], np.random.default_rng(0), BASE["R"], 50
     with one_blas_thread():
         for N in SIZES[2:4] if quick else SIZES[2:]:
@@ -203,9 +203,9 @@ def _columns(quick: bool) -> list[list[Any]]:
                 lambda W=W, C=C, G=G: sweep(W, C, G, 1),
             )
             taken = []
-            for one in passes:
-                one()
-                taken.append(1e9 / N * min(harness.seconds(one) for _ in range(5)))
+            for measured_pass in passes:
+                measured_pass()
+                taken.append(1e9 / N * min(harness.seconds(measured_pass) for _ in range(5)))
             rows.append([f"{N:,}", X.nbytes / 1e6, *taken])
     return rows
 

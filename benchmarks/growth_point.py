@@ -1,8 +1,8 @@
 """One point of the growth curves, in a process of its own: ``python -m benchmarks.growth_point``.
 
 Reads a JSON object {kind, D, N, R, M, iterations, entries_per_column} on standard input, and
-prints another: seconds, bytes at the peak above what the process held before the data, bytes of
-the data and of the particles kept.
+prints another: seconds, peak bytes above those of the process before the data, bytes of
+the data and of the retained particles.
 """
 
 import json
@@ -25,13 +25,13 @@ SHORT = 1.0
 def measure(point: dict[str, Any]) -> dict[str, Any]:
     """Time and peak memory of one run with a fixed number of iterations."""
     spec = _spec(point)
-    # Compiled, and the libraries' own buffers made, before anything is measured.
+    # Compile, and allocate the libraries' buffers, before the measurement.
     run(_dataset(point | {"D": 80, "N": 80}), _spec(point | {"M": 1, "R": min(point["R"], 8)}))
     before = _resident("VmRSS")
     data = _dataset(point)
     peak_counts_generation = not _forget_peak()
-    kept = []
-    took = [seconds(lambda: kept.append(run(data, spec)))]
+    results = []
+    took = [seconds(lambda: results.append(run(data, spec)))]
     peak = _resident("VmHWM") - before
     if took[0] < SHORT:
         took += [seconds(lambda: run(data, spec)) for _ in range(2)]
@@ -43,13 +43,13 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
         "peak_counts_generation": peak_counts_generation,
         "entries": data.stored_entries,
         "data": stored,
-        "kept": kept[0].A.nbytes + kept[0].W.nbytes,
+        "kept": results[0].A.nbytes + results[0].W.nbytes,
     }
 
 
 def _spec(point: dict[str, Any]) -> RunSpec:
     settings = {"max_iterations": point["iterations"], "tolerance": 0.0}
-    # A given noise level: finding it takes as many iterations as the data happen to need.
+    # A fixed noise level: its estimation takes a varying number of iterations.
     return RunSpec(
         "random_restarts",
         rank=point["R"],
@@ -66,7 +66,7 @@ def _dataset(point: dict[str, Any]) -> Dataset:
         X = rng.random((D, N))
         return Dataset.from_array(X)
     each = min(point["entries_per_column"], D)
-    # One entry in each of as many bands of rows, so that no place is drawn twice.
+    # One entry in each band of rows, so that no position repeats.
     width = D // each
     rows = np.arange(each) * width + rng.integers(width, size=(N, each))
     starts = np.arange(0, N * each + 1, each)
@@ -84,7 +84,7 @@ def _resident(name: str) -> int:
 
 
 def _forget_peak() -> bool:
-    """Let the peak begin at what is held now; False where the system cannot do that."""
+    """Reset the peak to the current memory; False if the system cannot."""
     try:
         CLEAR.write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""What every benchmark shares: paired repeats, ratios, slopes, data, threads, the command line."""
+"""Shared by all benchmarks: paired repeats, ratios, slopes, data, threads, the command line."""
 
 import argparse
 import contextlib
@@ -37,7 +37,7 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "plotly")
 
 
 class Unavailable(Exception):
-    """Something that this machine lacks; the text says what, for the table."""
+    """Something that this machine lacks; the table shows the text."""
 
 
 def seconds(function: Callable[[], Any]) -> float:
@@ -57,7 +57,7 @@ def both_times(function: Callable[[], Any]) -> tuple[float, float]:
 def in_turn(repeats: int, *sides: Callable[[int], float]) -> list[list[float]]:
     """Measure A B … A B …, so that a slow spell of the machine hits every side.
 
-    Each side takes the number of the repeat and returns what it measured; the caller has warmed
+    Each side takes the number of the repeat and returns its measurement; the caller has warmed
     it up. The result has one list a side.
     """
     rounds = [[side(repeat) for side in sides] for repeat in range(repeats)]
@@ -84,7 +84,7 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 def against(measured: float, target: float, at_least: bool = True) -> dict[str, Any]:
-    """How far a measured number is from its target: ``part`` is 1 at the target, more is better."""
+    """A measured number relative to its target: ``part`` is 1 at the target, more is better."""
     part = measured / target if at_least else target / measured
     return {"target": f"{'≥' if at_least else '≤'} {target:g}", "part": part, "met": part >= 1.0}
 
@@ -155,16 +155,16 @@ def main(measure: Callable[[bool], dict]) -> None:
     parser = argparse.ArgumentParser(description="Measure and print.")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--quick", action="store_true", help="a smoke test: numbers mean little")
-    asked = parser.parse_args()
-    result = measure(asked.quick)
-    if asked.json:
+    options = parser.parse_args()
+    result = measure(options.quick)
+    if options.json:
         print(json.dumps(result | {"machine": machine()}, indent=1, default=plain))
     else:
         print(as_text(result))
 
 
 def plain(value: Any) -> Any:
-    """Numpy's numbers and arrays as JSON has them."""
+    """Numpy's numbers and arrays as JSON types."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no form in JSON")

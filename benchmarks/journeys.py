@@ -1,8 +1,8 @@
-"""From a file to its first picture, as people of five fields go, and what a server needs meanwhile.
+"""From a file to its first picture in five fields, and the memory of the server.
 
-Each file is dropped on Home as its owner has it; clicks and seconds are counted until the first
+Each file is dropped on Home unchanged; clicks and seconds are counted until the first
 chart that is computed from it has been drawn. Then pages are visited, and ten analyses are opened
-in ten tabs. Those ten are made once and kept in ``benchmarks/.stores``.
+in ten tabs. Those ten are made once and cached in ``benchmarks/.stores``.
 """
 
 import json
@@ -32,7 +32,7 @@ TARGETS = {
     "95th percentile of visits, s": 1.0,
     "memory, GB": 1.2,
 }
-# Field → files in the folder of public data; the first that is there is dropped.
+# Field → files in the folder of public data; the first present one is dropped.
 FIELDS = {
     "genes": ("golub_all_aml/ALL_AML_data.txt",),
     "tumours": ("breast21_signatures/Samples_SBS.txt",),
@@ -58,7 +58,7 @@ RESTARTS = 10
 CLASS = 30
 # Times that every page is visited, and loads of the first one.
 ROUNDS, LOADS = 2, 5
-# Milliseconds that a step of a journey may take, so that a slow one is measured, too.
+# Time limit of a step in milliseconds, long enough to measure a slow one.
 PATIENCE = 120_000
 # A chart of a page that the analysis opens, drawn for what is there now.
 DRAWN = """() => ["/overview", "/boolean"].includes(location.pathname)
@@ -120,7 +120,7 @@ def journey(browser: Any, field: str) -> list[Any]:
         file = _file(field)
     except harness.Unavailable as reason:
         return [field, *[None] * (len(JOURNEYS) - 2), f"{reason}"]
-    told = [field, file.name, file.stat().st_size / 1e6]
+    file_cells = [field, file.name, file.stat().st_size / 1e6]
     with tempfile.TemporaryDirectory() as folder, browser.browser_page() as page:
         home = Path(folder)
         with answering(browser, home) as address:
@@ -131,16 +131,16 @@ def journey(browser: Any, field: str) -> list[Any]:
             try:
                 for step, seconds in _walk(page, file):
                     found[step] = seconds
-            except Exception as error:  # where a person would be stuck, too: it is said, not hidden
+            except Exception as error:  # a person would be stuck, too: report it
                 why_not = str(error).splitlines()[0]
             read, drawn = found.get("read"), found.get("drawn")
             rest = None if drawn is None else drawn - found["read"]
-            clicks = 2 if "asked" in found else None
-            return [*told, clicks, math.inf if drawn is None else drawn, read, rest, why_not]
+            clicks = 2 if "analyse" in found else None
+            return [*file_cells, clicks, math.inf if drawn is None else drawn, read, rest, why_not]
 
 
 def _file(field: str) -> Path:
-    """The first of a field's files that is there."""
+    """The first present file of a field."""
     for name in FIELDS[field]:
         if (harness.data_folder() / name).is_file():
             break
@@ -148,7 +148,7 @@ def _file(field: str) -> Path:
 
 
 def _walk(page: Any, file: Path) -> Iterator[tuple[str, float]]:
-    """Steps and the seconds since the drop when each was done: two clicks, and a first chart."""
+    """Steps (two clicks and a first chart) and the seconds from the drop to their end."""
     began = time.perf_counter()
     page.locator('input[type="file"]').first.set_input_files(file)
     take = page.get_by_role("button", name="Take these data")
@@ -157,21 +157,21 @@ def _walk(page: Any, file: Path) -> Iterator[tuple[str, float]]:
     take.click()
     page.wait_for_url("**/run**")
     page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
-    yield "asked", time.perf_counter() - began
+    yield "analyse", time.perf_counter() - began
     page.wait_for_function(DRAWN, polling=50)
     yield "drawn", time.perf_counter() - began
 
 
 def _analyses(home: Path, wanted: Any) -> list[list[str]]:
-    """The runs of each analysis, made unless the store has them already."""
-    kept = home / "analyses.json"
-    if kept.is_file():
-        return list(json.loads(kept.read_text()))
+    """The runs of each analysis, made unless the store has them."""
+    cache = home / "analyses.json"
+    if cache.is_file():
+        return list(json.loads(cache.read_text()))
     with closing(JobRunner(RunStore(home))) as runner:
         found = []
         for name, rank in wanted:
             data = load_sample(name)
-            # Without long chains: what is open is what is measured, not how long it took to make.
+            # Without long chains: the benchmark measures open analyses, not their making.
             specs = [
                 spec
                 for spec in preset(data, rank, restarts=RESTARTS).specs
@@ -179,19 +179,19 @@ def _analyses(home: Path, wanted: Any) -> list[list[str]]:
             ]
             found.append(runner.start(data, specs))
             runner.wait_analysis(found[-1], timeout=1800.0)
-    kept.write_text(json.dumps(found))
+    cache.write_text(json.dumps(found))
     return found
 
 
 def _visited(
     browser: Any, home: Path, analyses: list[list[str]]
 ) -> tuple[list[list[float]], float]:
-    """Seconds of the visits in each round, and GB that the server holds with all tabs open."""
+    """Seconds of the visits in each round, and the server's memory in GB with all tabs open."""
     with answering(browser, home) as address, browser.browser_page() as page:
         page.set_default_timeout(PATIENCE)
         visitor = Visitor(page, home / "answers")
         visitor.arrive(f"{address}/overview?runs={','.join(analyses[0])}")
-        rounds = [[visitor.open(one).browser for one in PAGES] for _ in range(ROUNDS)]
+        rounds = [[visitor.open(page_).browser for page_ in PAGES] for _ in range(ROUNDS)]
         for number, run_ids in enumerate(analyses):
             tab = page.context.browser.new_page() if number else page
             tab.goto(f"{address}/overview?runs={','.join(run_ids)}")
@@ -201,10 +201,10 @@ def _visited(
 
 
 def _class(browser: Any, home: Path, run_ids: list[str], size: int) -> list[list[Any]]:
-    """Rows: seconds until half of a class, and all of it, see the map; memory with all there."""
+    """Rows: seconds until half of a class, and all of it, see the map; memory with all tabs."""
     with answering(browser, home) as address, browser.browser_page() as page:
         link = f"{address}/overview?runs={','.join(run_ids)}"
-        page.goto(link)  # the teacher has looked at it before
+        page.goto(link)  # the teacher has opened it before
         browser.rest(page)
         tabs = [page.context.browser.new_context().new_page() for _ in range(size)]
         began, seen = time.perf_counter(), []
@@ -229,13 +229,12 @@ def _numbers(
     memory: float,
     tabs: int,
 ) -> list[list[Any]]:
-    """A row for each target."""
     rows = []
     for name in ("clicks", "seconds"):
         place = JOURNEYS.index(name)
         if made := [row[place] for row in journeys if row[place] is not None]:
             rows.append(_against(f"{name} of the longest journey", max(made), name))
-    every = [seconds for one in visits for seconds in one]
+    every = [seconds for visit in visits for seconds in visit]
     rows += [
         _against("first page of a fresh server, s", median(firsts), "first page, s"),
         _against(

@@ -1,4 +1,4 @@
-"""What the machine's matrix products reach, and how near each compiled kernel comes to it."""
+"""Speed of the machine's matrix products, and of each compiled kernel relative to it."""
 
 import os
 from collections.abc import Callable
@@ -171,7 +171,7 @@ KERNELS: dict[str, tuple[str, type, Callable[[int], float]]] = {
         _distance("l1_sum", 3),
     ),
 }
-# What one unit of work counts, for kernels whose work is mostly something else.
+# Weight of one unit of work, for kernels whose work is mostly something else.
 UNITS = {
     "Gibbs rows": ("draws", 20.0),
     "Distance, max_angle": ("pairs", 2.0 * 10 * 10 * FEATURES),

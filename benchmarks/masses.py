@@ -41,7 +41,7 @@ COLUMNS = (
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Error of the mass of one solution, where symmetry says ½, and what it costs."""
+    """Error and cost of the mass of one solution, which is ½ by symmetry."""
     seeds = QUICK_SEEDS if quick else SEEDS
     rows, raw = [], {}
     with one_blas_thread():
@@ -69,7 +69,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 def parallel_tempering(
     problem: Problem, lowest: float, sweeps: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Bases (sweeps, D, R) that the chain at the whole likelihood has been at."""
+    """Bases (sweeps, D, R) of the chain at the whole likelihood."""
     rungs = 1 + int(np.ceil(-np.log(lowest) / np.log(APART)))
     powers = np.geomspace(lowest, 1.0, rungs)
     raised, prior = powers[:, None, None], EntryPrior(problem.model_settings.rate)
@@ -95,7 +95,7 @@ def parallel_tempering(
 
 
 def mass_of_first(A: np.ndarray, weights: np.ndarray) -> float:
-    """The weight of those bases (M, D, R) that are nearer to the first solution."""
+    """The weight of the bases (M, D, R) nearer to the first solution."""
     truths = [truth.A / np.linalg.norm(truth.A, axis=0) for truth in laurberg("two").truth]
     unit = A / np.linalg.norm(A, axis=1, keepdims=True)
 
@@ -103,7 +103,7 @@ def mass_of_first(A: np.ndarray, weights: np.ndarray) -> float:
         cosines = one.T @ truth
         return float(cosines[linear_sum_assignment(-cosines)].sum())
 
-    first = np.array([alike(one, truths[0]) > alike(one, truths[1]) for one in unit])
+    first = np.array([alike(basis, truths[0]) > alike(basis, truths[1]) for basis in unit])
     return float(weights[first].sum() / weights.sum())
 
 
@@ -138,7 +138,7 @@ def _methods(quick: bool) -> list[tuple[str, Method]]:
 
 
 def _repeated(method: Method, sigma: float, seeds: int) -> dict[str, Any]:
-    method(sigma, seeds)  # whatever is compiled at the first call
+    method(sigma, seeds)  # compile
     masses, took = [], []
     for seed in range(seeds):
         began = time.process_time()
@@ -152,18 +152,18 @@ def _rows(sigma: float, found: dict[str, Any]) -> list[list[Any]]:
         return float(np.mean((np.array(one["masses"]) - 0.5) ** 2) * np.mean(one["seconds"]))
 
     rows: list[list[Any]] = []
-    for name, one in found.items():
-        error = float(np.sqrt(np.mean((np.array(one["masses"]) - 0.5) ** 2)))
-        ratio = cost(found["parallel tempering"]) / cost(one)
+    for name, result in found.items():
+        error = float(np.sqrt(np.mean((np.array(result["masses"]) - 0.5) ** 2)))
+        ratio = cost(found["parallel tempering"]) / cost(result)
         theirs = name == "parallel tempering"
         rows.append(
             [
                 sigma,
                 name,
-                float(np.mean(one["masses"])),
+                float(np.mean(result["masses"])),
                 error,
-                float(np.mean(one["seconds"])),
-                cost(one),
+                float(np.mean(result["seconds"])),
+                cost(result),
                 None if theirs else ratio,
                 None if theirs else ratio > TARGETS["parallel tempering"],
             ]

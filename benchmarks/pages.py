@@ -1,6 +1,6 @@
-"""Pages as a person uses them: the first of a fresh server, and every page as it is used.
+"""Response times of the first page of a fresh server, and of every page in use.
 
-The two launches that are looked at are made once and kept in ``benchmarks/.stores``.
+The two launches are made once and cached in ``benchmarks/.stores``.
 """
 
 import os
@@ -49,7 +49,7 @@ FIRST = ("from", "median, s", "least, s", "largest, s", "target", "of target", "
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """What the server needs for an answer, and the browser until the page changes no more."""
+    """Time of the server for an answer, and of the browser until the page has settled."""
     firsts: dict[str, list[float]] = {}
     rows: list[list[Any]] = []
     why_not = ""
@@ -92,7 +92,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def chromium() -> Any:
-    """What starts a browser and a server.
+    """The module that starts a browser and a server.
 
     Raises
     ------
@@ -109,20 +109,20 @@ def chromium() -> Any:
 
 
 def _launch(home: Path, name: str, quick: bool) -> None:
-    """One launch with all that is computed of it, unless the store has it already."""
+    """Make one launch and its analyses, unless the store has it."""
     data = load_sample(name)
     specs = preset(data, LAUNCHES[name], restarts=FACTORIZATIONS // 2).specs
     with closing(JobRunner(RunStore(home))) as runner:
-        kept = [run.id for run in reversed(runner.store.runs()) if run.status == "complete"]
-        run_ids = kept or runner.start(data, list(specs[:1] if quick else specs))
-        # The launch, and what stands side by side at first: nothing is computed beside the pages.
-        for looked_at in (run_ids, run_ids[:1], run_ids[1:2]):
-            if looked_at:
-                runner.wait_analysis(looked_at, timeout=1800.0)
+        complete = [run.id for run in reversed(runner.store.runs()) if run.status == "complete"]
+        run_ids = complete or runner.start(data, list(specs[:1] if quick else specs))
+        # The launch and the initial comparison: nothing is computed while pages are measured.
+        for selection in (run_ids, run_ids[:1], run_ids[1:2]):
+            if selection:
+                runner.wait_analysis(selection, timeout=1800.0)
 
 
 def first_page(browser: Any, home: Path, loads: int) -> dict[str, list[float]]:
-    """Seconds until the first page of a fresh server has settled, from its start and its call."""
+    """Seconds from a fresh server's start, and from its call, until the first page has settled."""
     found: dict[str, list[float]] = {"start of the server": [], "first request": []}
     for _ in range(loads):
         with browser.browser_page() as page, ExitStack() as stack:
@@ -136,14 +136,14 @@ def first_page(browser: Any, home: Path, loads: int) -> dict[str, list[float]]:
 
 
 def answering(browser: Any, home: Path) -> Any:
-    """A fresh server that notes its answers."""
+    """A fresh server that logs its answers."""
     (home / "answers").write_text("")
     os.environ[served.ANSWERS] = str(home / "answers")
     return browser.running_server(home, "benchmarks.served")
 
 
 def _used(browser: Any, home: Path, name: str) -> list[list[Any]]:
-    """A row a page: opened a first time, then opened again, and used."""
+    """A row per page: opened for the first time, opened again, and used."""
     runs = ",".join(run.id for run in reversed(RunStore(home).runs()))
     with answering(browser, home) as address, browser.browser_page() as page:
         visitor = Visitor(page, home / "answers")
@@ -203,7 +203,7 @@ def _begun(firsts: dict[str, list[float]]) -> list[list[Any]]:
 
 
 def _imports() -> list[tuple[str, float]]:
-    """What a fresh process spends on importing Streamlit and what the first page needs."""
+    """Time of a fresh process for importing Streamlit and the modules of the first page."""
     code = "import streamlit.web.bootstrap, pages.frame.guard, pages.frame.panel"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code],

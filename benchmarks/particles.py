@@ -35,18 +35,18 @@ PARTICLES = 100
 SECONDS = 1.5
 FEWEST_FITS, MOST_FITS = 2, 10
 TORCH = ("hals", "halsvar")
-# Factorizations of a run whose way left is measured once more, by itself.
+# Factorizations of a run whose remaining distance is measured again, separately.
 MEASURED = 20
-# Particles where the way to an error is followed.
+# Particles whose path to an error is followed.
 FOLLOWED = 30
-# First seed of the fits that tell where to stop; none of them is timed.
+# First seed of the untimed fits that set the stopping error.
 PILOT_SEED = 10_000
 ITERATIONS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset and a rank; the ratios of times to scikit-learn that are asked for, as of OURS."""
+    """A dataset and a rank; the target ratios of times to scikit-learn, in the order of OURS."""
 
     data: str
     rank: int
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """How the case is called in tables."""
+        """Name of the case in tables."""
         return f"{self.data} R={self.rank}"
 
 
@@ -67,7 +67,7 @@ CASES = (
     Case("bbc", 16, (12.0, 12.0)),
     Case("jasper", 4, (20.0, 20.0)),
 )
-# A smoke test takes a sample that comes with the program.
+# A smoke test takes a shipped sample.
 QUICK = slice(4, 5)
 TARGETS = {
     "scikit-learn": {case.name: dict(zip(OURS, case.targets, strict=True)) for case in CASES},
@@ -148,7 +148,7 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
     seconds = 0.0 if quick else SECONDS
     errors: dict[str, list[float]] = {name: [] for name in OURS}
     first: dict[str, dict[int, np.ndarray]] = {name: {} for name in OURS}
-    # Processor time of a factorization, of those that are fitted in this process.
+    # Processor time per factorization, for programs that run in this process.
     spent: dict[str, list[float]] = {name: [] for name in (*OURS, "scikit-learn")}
     measuring: dict[str, list[float]] = {name: [] for name in OURS}
 
@@ -163,12 +163,12 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
                 seed=repeat,
                 settings=AS_PUBLISHED | {"good_enough": goal},
             )
-            kept = []
-            took, processor = harness.both_times(lambda: kept.append(run(data, spec)))
+            results = []
+            took, processor = harness.both_times(lambda: results.append(run(data, spec)))
             spent[algorithm].append(processor / count)
-            measuring[algorithm].append(_measuring(data, kept[0]))
-            errors[algorithm] += kept[0].error.tolist()
-            first[algorithm][repeat] = kept[0].error
+            measuring[algorithm].append(_measuring(data, results[0]))
+            errors[algorithm] += results[0].error.tolist()
+            first[algorithm][repeat] = results[0].error
             return took / count
 
         run(data, RunSpec(algorithm, rank=case.rank, particles=2))
@@ -187,8 +187,8 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
     except harness.Unavailable as reason:
         notes["nmf-torch"] = f"skipped: {reason}"
         sides = {name: side for name, side in sides.items() if not name.startswith("nmf-torch")}
-        for kept in errors.values():
-            kept.clear()
+        for values in errors.values():
+            values.clear()
         times = harness.in_turn(repeats, *sides.values())
     return {
         "seconds": dict(zip(sides, times, strict=True)),
@@ -202,7 +202,7 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
 
 
 def _measuring(data: Dataset, particles: Particles) -> float:
-    """Processor time per factorization to measure how far it has still to go, in seconds."""
+    """Processor time per factorization to measure its remaining distance, in seconds."""
     problem = Problem.without_model(data, particles.A.shape[2])
     A, W = particles.A[:MEASURED], particles.W[:MEASURED]
     with one_blas_thread():
@@ -223,11 +223,11 @@ def _scikit(
 
     def fit(kind: type, threads: int | None, seed: int) -> tuple[float, float, float]:
         model = NMF(case.rank, init="random", random_state=seed)
-        kept = []
+        factors = []
         with warnings.catch_warnings(), harness.blas_threads(threads):
             warnings.simplefilter("ignore", ConvergenceWarning)
-            times = harness.both_times(lambda: kept.append(model.fit_transform(samples[kind])))
-        A, W = model.components_.T[None], kept[0].T[None]
+            times = harness.both_times(lambda: factors.append(model.fit_transform(samples[kind])))
+        A, W = model.components_.T[None], factors[0].T[None]
         return *times, float(relative_errors(data.X, A, W)[0])
 
     ways = [(kind, threads) for kind in samples for threads in (None, 1)]
@@ -250,7 +250,7 @@ def _fits(one: float, seconds: float) -> int:
 
 
 def _samples(data: Dataset, kind: type) -> Any:
-    """Observations in rows, stored the way scikit-learn likes best."""
+    """Observations in rows, in the layout that is fastest for scikit-learn."""
     X = data.X.T.astype(kind)
     return X.tocsr() if data.is_sparse else np.ascontiguousarray(X)
 
@@ -319,7 +319,7 @@ def _milliseconds(spent: list[float] | None) -> float | None:
 
 
 def _ways(case: Case, data: Dataset, quick: bool, errors: list[float]) -> dict[str, Any]:
-    """Iterations and time that each start needs until its median error is that of ``errors``."""
+    """Iterations and time that each start needs to reach the median of ``errors``."""
     goal = median(errors)
     ways: dict[str, Any] = {"goal": goal}
     for name in OURS:
@@ -330,9 +330,9 @@ def _ways(case: Case, data: Dataset, quick: bool, errors: list[float]) -> dict[s
         for name in list(going):
             settings = {"max_iterations": iterations, "tolerance": 0.0}
             spec = RunSpec(name, rank=case.rank, particles=FOLLOWED, settings=settings)
-            kept = []
-            took = harness.seconds(lambda spec=spec, kept=kept: kept.append(run(data, spec)))
-            error = float(np.median(kept[0].error))
+            results = []
+            took = harness.seconds(lambda spec=spec, into=results: into.append(run(data, spec)))
+            error = float(np.median(results[0].error))
             ways[name]["steps"].append((iterations, took / FOLLOWED, error))
             if error <= goal:
                 going.remove(name)

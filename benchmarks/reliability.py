@@ -1,4 +1,4 @@
-"""Whether what Findings says after one click holds up, and whether the rank recommended is right.
+"""Whether Findings hold against a reference, and whether the recommended rank is right.
 
 Every sentence of an analysis with its defaults is compared with a reference of the same data: five
 times as many restarts and all chains ten times as long, from other seeds. Ranks are compared with
@@ -45,7 +45,7 @@ PATIENCE = 20_000.0
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Every sentence beside its reference, and ranks beside the planted ones."""
+    """Every sentence with its reference, and ranks with the planted ones."""
     sentences, ranks = [], []
     for name, source, rank in () if quick else CASES:
         sentences += _case(name, _data(source), rank)
@@ -117,7 +117,10 @@ def _case(name: str, data: Dataset, rank: int) -> list[list[str]]:
         for finding in answer.findings:
             beside, agrees = JUDGES.get(finding.key, _same)(finding, answer, reference, theirs)
             rows.append([name, finding.sentence, beside, agrees])
-        rows += [[name, f"Withheld: {one['said']}.", one["reason"], "–"] for one in answer.withheld]
+        rows += [
+            [name, f"Withheld: {finding['said']}.", finding["reason"], "–"]
+            for finding in answer.withheld
+        ]
     return rows
 
 
@@ -144,7 +147,7 @@ def _found(
     finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]
 ) -> Judged:
     """As many modes fit as well as the best."""
-    ours, others = (int(one.table["as_good_as_best"].sum()) for one in (answer, reference))
+    ours, others = (int(side.table["as_good_as_best"].sum()) for side in (answer, reference))
     return theirs["found"].sentence, _word(ours == others)
 
 
@@ -153,17 +156,17 @@ def _probable(
 ) -> Judged:
     """The mass of the most probable mode lies within what the sentence gives."""
     ours, others = (
-        [] if one.posterior is None else list(one.posterior.modes) for one in (answer, reference)
+        [] if side.posterior is None else list(side.posterior.modes) for side in (answer, reference)
     )
-    said = theirs["probable"].sentence if "probable" in theirs else "nothing"
+    sentence = theirs["probable"].sentence if "probable" in theirs else "nothing"
     if not ours or not others:
-        return said, _word(bool(ours) == bool(others))
+        return sentence, _word(bool(ours) == bool(others))
     first = ours[0]
     of_ours = answer.comparison.factors([first.row])[0][0]
     for mode in others:
         if _apart(reference.comparison.factors([mode.row])[0], of_ours)[0] <= SAME_MODE:
-            return said, _word(first.low - 5e-4 <= mode.mass <= first.high + 5e-4)
-    return said, "NO"
+            return sentence, _word(first.low - 5e-4 <= mode.mass <= first.high + 5e-4)
+    return sentence, "NO"
 
 
 def _apart(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -222,7 +225,7 @@ def _missing(
     known = answer.comparison.factors(answer.modes.representative)[0]
     optima = np.flatnonzero(reference.comparison.optima)
     A = reference.comparison.factors(optima)[0]
-    nearest = np.min([_apart(A, one) for one in known], axis=0)
+    nearest = np.min([_apart(A, basis) for basis in known], axis=0)
     share, most = float((nearest > SAME_MODE).mean()), answer.unseen.new_probability_interval[1]
     beside = f"{share:.1%} of {optima.size} further restarts did (at most {most:.1%} expected)"
     return beside, _word(share <= most)
@@ -231,8 +234,8 @@ def _missing(
 def _fit(finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]) -> Judged:
     """The best error is the same to three digits."""
     best = [
-        one.comparison.members["error"].to_numpy()[one.comparison.optima].min()
-        for one in (answer, reference)
+        side.comparison.members["error"].to_numpy()[side.comparison.optima].min()
+        for side in (answer, reference)
     ]
     return theirs["fit"].sentence, _word(abs(best[0] / best[1] - 1.0) < 2e-3)
 
@@ -241,7 +244,7 @@ def _twins(rows: np.ndarray, answer: Answer, reference: Answer) -> np.ndarray:
     """Of each of these members the nearest optimum of the reference; −1 where none is its mode."""
     optima = np.flatnonzero(reference.comparison.optima)
     A = reference.comparison.factors(optima)[0]
-    apart = np.array([_apart(A, one) for one in answer.comparison.factors(rows)[0]])
+    apart = np.array([_apart(A, basis) for basis in answer.comparison.factors(rows)[0]])
     nearest = apart.argmin(axis=1)
     return np.where(apart.min(axis=1) <= SAME_MODE, optima[nearest], -1)
 
@@ -277,9 +280,9 @@ def _of_label(
     table = conclusions(again.probabilities, again.members, np.random.default_rng(REFERENCE_SEED))
     ours = found.table.loc[found.table["label"] == label, "verdict"].to_numpy()
     others = table["verdict"].to_numpy()
-    said = listed(f"{verdict} for {(others == verdict).sum()}" for verdict in np.unique(others))
+    counts = listed(f"{verdict} for {(others == verdict).sum()}" for verdict in np.unique(others))
     turned = int(((ours != others) & (ours != OPEN) & (others != OPEN)).sum())
-    return f"{said}; {turned} of {ours.size} classes the other way", _word(turned == 0)
+    return f"{counts}; {turned} of {ours.size} classes the other way", _word(turned == 0)
 
 
 Judge = Callable[[Finding, Answer, Answer, dict[str, Finding]], Judged]
@@ -292,7 +295,7 @@ JUDGES: dict[str, Judge] = {
     "fit": _fit,
     "components": _shared,
     "labels": _of_label,
-    "next": lambda *given: ("advice", "–"),
+    "next": lambda *_: ("advice", "–"),
 }
 
 

@@ -2,7 +2,7 @@
 
 Both sides run on one core from the same random starts. scikit-learn's coordinate descent goes on in
 stretches of its own iterations until its residual, measured between them and not timed, is small
-enough; where that takes longer than there is patience for, its time is a lower bound.
+enough; at the time limit, its time is a lower bound.
 """
 
 import time
@@ -138,7 +138,7 @@ def _ours(
 def driven(
     problem: Problem, A: np.ndarray, W: np.ndarray, enough: float, patience: float
 ) -> tuple[float, float, float]:
-    """scikit-learn from A (D, R), W (R, N) on, until its residual is ``enough`` or patience ends.
+    """Continue scikit-learn from A (D, R), W (R, N) to the residual ``enough`` or the time limit.
 
     Returns seconds, its residual and its relative error.
     """

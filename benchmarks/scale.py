@@ -31,7 +31,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 KINDS = (("counts", "gaussian"), ("dense", "gaussian"))
 RANK, PARTICLES = 10, 8
 POINT_SECONDS = 5400
-# Observations of the data that are written at a time, and the size at which peers are asked.
+# Observations written at a time, and the size at which peers are measured.
 WRITTEN, PEERS_AT = 20_000, 100_000
 EPOCHS = 100
 POINTS = (
@@ -48,7 +48,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def measured(kinds: Sequence[tuple[str, str]], sizes: Sequence[int], quick: bool) -> dict[str, Any]:
-    """Every point, what memory alone would give, two workers, and the peers."""
+    """Every point, a run in memory, two workers, and the peers."""
     found: dict[str, list[dict[str, Any]]] = {}
     peers: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -58,8 +58,8 @@ def measured(kinds: Sequence[tuple[str, str]], sizes: Sequence[int], quick: bool
             for N in sizes:
                 with written(Path(folder), kind, N) as path:
                     small = N <= PEERS_AT  # where memory holds it, and workers are compared
-                    asked = {"path": str(path), "model": model, "compared": small, "N": N}
-                    found[name].append(_point(asked | {"two_workers": small}))
+                    options = {"path": str(path), "model": model, "compared": small, "N": N}
+                    found[name].append(_point(options | {"two_workers": small}))
                     print(name, json.dumps(found[name][-1]), file=sys.stderr, flush=True)
                     if model == "gaussian" and (quick or N == PEERS_AT):
                         peers += _peers(kind, path, quick)
@@ -86,7 +86,7 @@ def measured(kinds: Sequence[tuple[str, str]], sizes: Sequence[int], quick: bool
 
 @contextmanager
 def written(folder: Path, kind: str, N: int) -> Iterator[Path]:
-    """A file of planted data with N observations in its rows, while the block lasts."""
+    """A temporary file of planted data with N observations in its rows."""
     rng = np.random.default_rng(7)
     path = folder / f"{kind}-{N}.{'npz' if kind == 'counts' else 'npy'}"
     D = 2_000 if kind == "counts" else 200
@@ -113,10 +113,10 @@ def written(folder: Path, kind: str, N: int) -> Iterator[Path]:
         path.unlink()
 
 
-def _point(asked: dict[str, Any]) -> dict[str, Any]:
+def _point(options: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.scale_point"],
-        input=json.dumps(asked),
+        input=json.dumps(options),
         capture_output=True,
         text=True,
         cwd=harness.ROOT,
@@ -125,7 +125,7 @@ def _point(asked: dict[str, Any]) -> dict[str, Any]:
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it was killed"])[-1]
-        return asked | {"failed": last}
+        return options | {"failed": last}
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -138,8 +138,8 @@ def _rows(found: dict[str, list[dict[str, Any]]]) -> list[list[Any]]:
             if "failed" in point:
                 rows.append([name, f"{point['N']:,}", f"failed: {point['failed']}", *[None] * 8])
             else:
-                told = [point[key] for key in keys]
-                rows.append([name, f"{point['N']:,}", point["bytes"] / 1e6, *told])
+                cells = [point[key] for key in keys]
+                rows.append([name, f"{point['N']:,}", point["bytes"] / 1e6, *cells])
     return rows
 
 
@@ -167,7 +167,7 @@ def _judged(found: dict[str, list[dict[str, Any]]]) -> list[list[Any]]:
 
 
 def _peers(kind: str, path: Path, quick: bool) -> list[list[Any]]:
-    """What peers need for their error, and what a particle here needs for the same."""
+    """Time of peers to their error, and of a particle here to the same."""
     rows = []
     peers = {
         "MiniBatchNMF": _scikit_learn,
@@ -195,7 +195,7 @@ def _scikit_learn(kind: str, path: Path, epochs: int = 0) -> tuple[float, float]
     from sklearn.decomposition import MiniBatchNMF  # noqa: PLC0415
 
     X = _loaded(kind, path)
-    # By itself it stops when ten batches have not improved; or so many passes are asked for.
+    # By default it stops when ten batches have not improved; ``epochs`` sets the passes.
     longer = {"max_no_improvement": None, "tol": 0.0, "max_iter": epochs} if epochs else {}
     model = MiniBatchNMF(RANK, init="random", batch_size=1024, random_state=0, **longer)
     made: list[np.ndarray] = []

@@ -1,8 +1,8 @@
-"""One run over blocks, in a process of its own: ``python -m benchmarks.scale_point``.
+"""One run over blocks, in its own process: ``python -m benchmarks.scale_point``.
 
 Reads a JSON object {path, model, N, good_enough, two_workers, compared} on standard input, and
-prints another: passes, seconds, the seconds of a pass, the peak of memory and of what of it is
-files; where ``two_workers`` their efficiency against one, and where ``compared`` how far above a
+prints another: passes, seconds, seconds per pass, peak memory and its part in mapped
+files; with ``two_workers`` their efficiency against one, and with ``compared`` how far above a
 run in memory it ended.
 """
 
@@ -36,18 +36,18 @@ class Peak(threading.Thread):
         self.whole = self.files = 0.0
 
     def run(self) -> None:
-        """Look again and again."""
+        """Poll the memory until the run has ended."""
         while not self.ended.wait(LOOK_EVERY):
-            told = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
-            sizes = {key: int(told[key].split()[0]) / 1e6 for key in ("VmRSS", "RssFile")}
+            status = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+            sizes = {key: int(status[key].split()[0]) / 1e6 for key in ("VmRSS", "RssFile")}
             if sizes["VmRSS"] > self.whole:
                 self.whole, self.files = sizes["VmRSS"], sizes["RssFile"]
 
 
-def measure(asked: dict[str, Any]) -> dict[str, Any]:
+def measure(options: dict[str, Any]) -> dict[str, Any]:
     """The run, a pass by one worker, and the same in memory."""
-    _compile(asked["model"])
-    spec = _spec(asked)
+    _compile(options["model"])
+    spec = _spec(options)
     began: dict[str, float] = {}
 
     def note(progress: Progress) -> None:
@@ -56,15 +56,15 @@ def measure(asked: dict[str, Any]) -> dict[str, Any]:
     peak = Peak()
     peak.start()
     start = time.perf_counter()
-    data = in_blocks(asked["path"])
+    data = in_blocks(options["path"])
     found = run(data, spec, on_progress=note)
     end = time.perf_counter()
     peak.ended.set()
     passes = [key for key in began if key.startswith("Pass")]
     each = (end - began[passes[0]]) / len(passes)
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "N": data.whole.N,
-        "bytes": Path(asked["path"]).stat().st_size,
+        "bytes": Path(options["path"]).stat().st_size,
         "passes": len(passes),
         "pass": each,
         "seconds": end - start,
@@ -74,21 +74,20 @@ def measure(asked: dict[str, Any]) -> dict[str, Any]:
         "kkt": float(np.nanmax(found.kkt)),
         "converged": bool(found.diagnostics["converged"].all()),
     }
-    if asked.get("two_workers"):
-        told["efficiency"] = _efficiency(data, asked["model"])
-    if asked.get("compared"):
-        told["nats"] = _nats_above_memory(data, asked, found.error.min())
-    return told
+    if options.get("two_workers"):
+        fields["efficiency"] = _efficiency(data, options["model"])
+    if options.get("compared"):
+        fields["nats"] = _nats_above_memory(data, options, found.error.min())
+    return fields
 
 
-def _spec(asked: dict[str, Any], **settings: Any) -> RunSpec:
-    if "good_enough" in asked:
-        settings |= {"good_enough": asked["good_enough"]}
-    return RunSpec("random_restarts", RANK, asked["model"], PARTICLES, settings=settings)
+def _spec(options: dict[str, Any], **settings: Any) -> RunSpec:
+    if "good_enough" in options:
+        settings |= {"good_enough": options["good_enough"]}
+    return RunSpec("random_restarts", RANK, options["model"], PARTICLES, settings=settings)
 
 
 def _compile(model: str) -> None:
-    """Compile before anything is measured."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small"
@@ -117,13 +116,13 @@ def _efficiency(data: Dataset, model: str) -> float:
     return min(times[1]) / (2 * min(times[2]))
 
 
-def _nats_above_memory(data: Dataset, asked: dict[str, Any], error: float) -> float:
-    """By how many nats the best factorization here is above that of a run in memory."""
-    path = Path(asked["path"])
+def _nats_above_memory(data: Dataset, options: dict[str, Any], error: float) -> float:
+    """Nats of the best factorization here above that of a run in memory."""
+    path = Path(options["path"])
     X = sparse.load_npz(path).tocsr().T if path.suffix == ".npz" else np.load(path).T
     whole = Dataset.from_array(X.astype(np.float64))
-    best = run(whole, _spec(asked)).error.min()
-    if asked["model"] == "gaussian":
+    best = run(whole, _spec(options)).error.min()
+    if options["model"] == "gaussian":
         return float(np.log(error / best) * whole.D * whole.N)
     from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER  # noqa: PLC0415
 

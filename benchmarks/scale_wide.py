@@ -1,7 +1,7 @@
-"""What one wide block costs one core, and what a pass over very many of them would take.
+"""Cost of one wide block on one core, and an estimate of a pass over very many of them.
 
 A block of 100,000 features with 1,000 stored entries an observation is measured. The rest is
-arithmetic: so many observations, so many workers, and a network of 10 Gbit/s to where sums are
+arithmetic: observations, workers, and a network of 10 Gbit/s to the process where sums are
 added.
 """
 
@@ -62,7 +62,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def _rate(problem: Problem, A: np.ndarray, sums: Callable[..., Any]) -> tuple[float, int, float]:
-    """Seconds an observation and particle, bytes that come back, seconds of adding them."""
+    """Seconds per observation and particle, returned bytes, and seconds to add them."""
     judged = np.zeros(len(A), dtype=bool)
     sums(problem, 0, A, judged)
     start = time.perf_counter()

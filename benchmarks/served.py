@@ -1,4 +1,4 @@
-"""The app's server, which also notes how long each of its answers takes.
+"""The app's server, which also logs the time of each answer.
 
 ``python -m benchmarks.served run app.py …`` is ``streamlit run app.py …``. Every run of a script
 becomes a line of JSON in the file that ``BNMF_ANSWERS`` names: when it ``began`` and ``ended``,
@@ -28,15 +28,15 @@ def resident() -> int:
 
 
 def watch(file: Path) -> None:
-    """From now on, note every run of a script."""
+    """Log every run of a script from now on."""
     run, send = ScriptRunner._run_script, ScriptRunner._enqueue_forward_msg
     sent: dict[int, int] = {}
 
-    def timed(self: ScriptRunner, *given: Any) -> None:
+    def timed(self: ScriptRunner, *arguments: Any) -> None:
         sent[id(self)] = 0
         began, used = time.time(), time.process_time()
         try:
-            run(self, *given)
+            run(self, *arguments)
         finally:
             answer = {
                 "began": began,

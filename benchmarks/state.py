@@ -1,4 +1,4 @@
-"""Whether the machine was free while something was measured: what others used, how fast it was."""
+"""Whether the machine was idle during a measurement: load of other processes, and speed."""
 
 import os
 import resource
@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.kernels import SIZE, product_rate
 
-# Other processes may use this part of all cores, and no more, where numbers are to be kept.
+# Largest part of all cores that other processes use in a recorded measurement.
 FREE = 0.1
 WATCHED = 2.0  # seconds
 
@@ -29,7 +29,7 @@ class State:
 
     @property
     def busy(self) -> bool:
-        """Whether others keep the machine from being measured."""
+        """Whether other processes disturb the measurement."""
         return self.others > FREE
 
 
@@ -40,8 +40,8 @@ def now() -> State:
     return State(others, rate, time.perf_counter(), _processor_time())
 
 
-def told(before: State, after: State) -> str:
-    """What there is to say of the machine between two states."""
+def describe(before: State, after: State) -> str:
+    """Describe the machine between two states."""
     wall, processor = after.wall - before.wall, after.processor - before.processor
     return (
         f"It took {wall / 60:.1f} minutes, and {processor / 60:.1f} of processor time. Products "

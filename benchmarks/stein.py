@@ -91,7 +91,7 @@ def _kernel(form: str, count: int, repeats: int, quick: bool) -> dict[str, Any]:
 
 
 def _products(problem: Any, particles: Particles) -> None:
-    """What no way to the kernel of a Gaussian model can do without."""
+    """The products that any computation of a Gaussian model's kernel needs."""
     A = np.ascontiguousarray(particles.A.transpose(0, 2, 1))
     W = particles.W
     by_A, by_W = problem.times_rows(W), problem.times_columns(A)

@@ -20,7 +20,7 @@ def cell(value: Any) -> str:
 
 
 def part(value: float | None) -> str:
-    """How much of the target was reached: "120 %" is better than asked, "50 %" is half."""
+    """A fraction of the target: "120 %" is better than the target, "50 %" is half."""
     return "—" if value is None else f"{value:.0%}"
 
 

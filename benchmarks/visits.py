@@ -1,4 +1,4 @@
-"""A person on the pages: opens them from the menu, moves what there is to move, and waits."""
+"""A simulated user: opens pages from the menu, moves their controls, and waits."""
 
 import json
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from urllib.parse import urljoin
 
 from pages.frame.declared import Page, sections
 
-# Nothing may change on the page for so long before it counts as settled.
+# A page without changes for this long has settled.
 QUIET_MS = 300
-# Watches a page from before its first line, in milliseconds since 1970: when something was asked of
-# it, and when it last changed.
+# Watches a page from its first line, in milliseconds since 1970: the time of the last input, and
+# of the last change.
 WATCH = """
 window.bench = {began: performance.timeOrigin, last: 0};
 const now = () => performance.timeOrigin + performance.now();
@@ -29,7 +29,7 @@ SETTLED = """([address, quiet]) => {
         && bench.last > bench.began
         && performance.timeOrigin + performance.now() - bench.last > quiet;
 }"""
-# What is moved, and where it is found; a slider moves by a key.
+# Kinds of controls and their selectors; a key moves a slider.
 SLIDER = '[role="slider"], input[type="range"]'
 VALUE = "slider => slider.value ?? slider.getAttribute('aria-valuenow')"
 CONTROLS = {
@@ -39,16 +39,16 @@ CONTROLS = {
     "toggle": '[data-testid="stCheckbox"] label',
     "number": '[data-testid="stNumberInputStepUp"]',
 }
-# Of each page at most so many are moved, of all kinds in turn; a slider several times.
+# Most controls moved per page, of all kinds in turn; a slider several times.
 MOST, MOVES = 6, 4
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What it took until a page had answered, in seconds, and what was sent for it.
+    """Times of a page's answer in seconds, and the bytes sent for it.
 
     server, processor : wall time of the page's scripts, and processor time of the server meanwhile.
-    browser : from what a person did to the last change of the page.
+    browser : from the user's input to the last change of the page.
     """
 
     server: float
@@ -58,7 +58,7 @@ class Answer:
 
 
 class Visitor:
-    """Somebody with a browser ``page``; what the server notes is in the file ``answers``."""
+    """A user with a browser ``page``; the server logs to the file ``answers``."""
 
     def __init__(self, page: Any, answers: Path) -> None:
         self._page, self._answers = page, answers
@@ -89,13 +89,13 @@ class Visitor:
         return self._answer(one.address)
 
     def controls(self) -> list[tuple[str, int]]:
-        """What can be moved on this page: its kind, and its number among those."""
+        """The controls of this page: kind, and number among those of the kind."""
         found = [[(kind, i) for i in self._moved(kind)] for kind in CONTROLS]
         in_turn = chain.from_iterable(zip_longest(*found))
         return [control for control in in_turn if control is not None][:MOST]
 
     def move(self, kind: str, number: int) -> Iterator[Answer]:
-        """Move it, if it is still there."""
+        """Move a control, if it still exists."""
         control = self._page.locator(CONTROLS[kind]).nth(number)
         if not control.is_visible() or not control.is_enabled():
             return
@@ -130,15 +130,15 @@ class Visitor:
             noted = [json.loads(line) for line in lines]
             self._read = lines.tell()
         return Answer(
-            together([(one["began"], one["ended"]) for one in noted]),
-            sum(one["processor"] for one in noted),
+            together([(run["began"], run["ended"]) for run in noted]),
+            sum(run["processor"] for run in noted),
             (last - began) / 1000,
-            sum(one["bytes"] for one in noted),
+            sum(run["bytes"] for run in noted),
         )
 
 
 def together(spans: list[tuple[float, float]]) -> float:
-    """Seconds in which at least one of these spans, from and to, goes on.
+    """Total seconds covered by the spans (from, to).
 
     >>> together([(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)])
     4.0

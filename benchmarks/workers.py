@@ -1,6 +1,6 @@
-"""A study of ranks and restarts on the workers of a cluster: its time, and a model of it.
+"""Time of a study of ranks and restarts on the workers of a cluster, and a model of it.
 
-The workers are processes of this machine. The model is for machines of their own:
+The workers are processes of this machine. The model assumes separate machines:
 
     seconds = steps × handling + problems × workers × sending + work / workers
 
@@ -29,11 +29,11 @@ from bnmf_core.runs.executors import open_executor
 
 distributed = lazy("distributed")
 
-# The larger of what is predicted and what is measured over the smaller, at four workers.
+# Ratio of predicted and measured time at four workers, the larger over the smaller.
 TARGETS = {"four workers": 1.25}
 SAMPLE, RANKS, RESTARTS = "digits", range(2, 12), 100
 WORKERS = (1, 2, 4)
-# How many the model is asked for in the end.
+# Largest number of workers that the model predicts.
 MANY = 64
 COLUMNS = (
     "workers",
@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """The study on one, two and four workers, its parts by themselves, and the prediction."""
+    """The study on one, two and four workers, its parts, and the prediction."""
     ranks, restarts = (RANKS[:2], 20) if quick else (RANKS, RESTARTS)
     found = {count: _study(count, ranks, restarts) for count in WORKERS}
     first, cores = found[WORKERS[0]], worker_count()
@@ -68,8 +68,8 @@ def measure(quick: bool = False) -> dict[str, Any]:
         for count, one in found.items()
     ]
     rows.append([f"{MANY}, of a core each", None, predicted(MANY, MANY), None, None, None])
-    measured, told = rows[len(WORKERS) - 1][1:3]
-    off = max(measured, told) / min(measured, told)
+    measured, estimated = rows[len(WORKERS) - 1][1:3]
+    off = max(measured, estimated) / min(measured, estimated)
     verdict = harness.against(off, TARGETS["four workers"], at_least=False)
     return {
         "title": "Workers of a cluster",
@@ -85,21 +85,21 @@ def measure(quick: bool = False) -> dict[str, Any]:
             f"{sum(first['worked']):.3g} s of work. At {WORKERS[-1]} workers what is predicted and "
             f"what is measured differ by a factor of {off:.2f} (target {verdict['target']}: "
             f"{part(verdict['part'])}). Factorizations are the same bits on all of them: "
-            f"{'yes' if len({one['sum'] for one in found.values()}) == 1 else 'no'}.",
+            f"{'yes' if len({result['sum'] for result in found.values()}) == 1 else 'no'}.",
         ],
         "tables": [{"title": "Ranks × restarts", "columns": COLUMNS, "rows": rows}],
-        "raw": {str(count): one for count, one in found.items()},
+        "raw": {str(count): result for count, result in found.items()},
     }
 
 
 def timed_restart(problem: Problem, shard: Shard) -> tuple[Solved, float]:
-    """One block of restarts, and the seconds that the processor worked on it."""
+    """One block of restarts, and its processor time in seconds."""
     began = time.thread_time()
     return solve_block(problem, shard), time.thread_time() - began
 
 
 def nothing(problem: Problem, shard: Shard) -> None:
-    """A step that is handled, and sent what it needs, but does no work."""
+    """A step that receives its inputs but does no work."""
 
 
 def _study(workers: int, ranks: range, restarts: int) -> dict[str, Any]:
@@ -113,9 +113,7 @@ def _study(workers: int, ranks: range, restarts: int) -> dict[str, Any]:
         ) as cluster,
         open_executor(cluster.scheduler_address) as executor,
     ):
-        _all(
-            executor, timed_restart, _steps(range(2, 3), 4 * BLOCK * workers)
-        )  # what is slow at first
+        _all(executor, timed_restart, _steps(range(2, 3), 4 * BLOCK * workers))  # warm up
         steps = _steps(ranks, restarts)
         sent = harness.seconds(lambda: _all(executor, nothing, steps[:: len(steps) // len(ranks)]))
         handled = harness.seconds(lambda: _all(executor, nothing, steps))
@@ -132,7 +130,7 @@ def _study(workers: int, ranks: range, restarts: int) -> dict[str, Any]:
 
 
 def _steps(ranks: range, restarts: int) -> list[tuple[Problem, Shard]]:
-    """Blocks of restarts; those of a rank share a problem, which is not known to any worker."""
+    """Blocks of restarts; those of a rank share a problem that no worker has yet."""
     data = harness.dataset(SAMPLE)
     problems = [Problem(data, gaussian.MODEL, gaussian.Settings(), rank) for rank in ranks]
     return [(problem, shard) for problem in problems for shard in shards(restarts, seed=0)]

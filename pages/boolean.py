@@ -1,4 +1,4 @@
-"""Boolean: which tiles of a binary matrix can be believed."""
+"""Boolean: which tiles of a binary matrix are supported."""
 
 import streamlit as st
 

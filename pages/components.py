@@ -35,7 +35,7 @@ with st.sidebar:
         key="components_difference",
         help="Each factorization minus the first one shown.",
     )
-    asked = words.ask(dataset)
+    options = words.ask(dataset)
     place = st.container()
 found = Answer.of(look)
 rows, names = (
@@ -45,7 +45,7 @@ called = look.notes.components(look.aligned(rows[:1])[0])
 with place:
     chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(look.analysis.seen_dataset.observations)
-grid.show(look, found, rows, names, by_run, asked.relevance, chosen)
+grid.show(look, found, rows, names, by_run, options.relevance, chosen)
 observed.in_focus(look, rows, names, sample)
 if not look.focus.all() or by_run:
     st.caption(
@@ -62,10 +62,10 @@ if dataset.axis is not None:
     spectra.show(look, rows, names, chosen)
     bases.notes(look, rows, look.aligned(rows[:1])[0])
 elif dataset.image_shape is None:
-    words.show(look, rows, names, asked)
+    words.show(look, rows, names, options)
     bases.show(look, rows, names, "bases", difference, found.posterior)
-    words.key_terms_of(look, rows, asked)
-    topic.show(look, rows, names, asked, chosen)
+    words.key_terms_of(look, rows, options)
+    topic.show(look, rows, names, options, chosen)
 elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:
@@ -74,6 +74,6 @@ profiles.show(look, int(rows[0]), names[0])
 stability.show(look, found, rows[0], names[0])
 regions.show(look, rows, names)
 catalogue.show(look, rows, names)
-gene_lists.show(look, rows, names, asked.relevance)
+gene_lists.show(look, rows, names, options.relevance)
 naming.show(look)
 by_hand.show(look, rows, names)

@@ -21,7 +21,7 @@ analysis, distance = look.analysis, look.distance
 groups = analysis.repetitions()
 repeated = any(len(ids) > 1 for ids in groups.values())
 with st.sidebar:
-    kept, left_out = poor_fits.ask(look)
+    mask, left_out = poor_fits.ask(look)
     method = pick_one(
         "Covering numbers",
         METHODS,
@@ -40,7 +40,7 @@ with st.sidebar:
     )
 if left_out:
     method = "greedy"
-    curves, spread, (of_chains, chain_spread) = structure.coverage_of(analysis, look.metric, kept)
+    curves, spread, (of_chains, chain_spread) = structure.coverage_of(analysis, look.metric, mask)
     st.warning(plain(left_out))
 else:
     found = exact.STAGE.of(analysis) if method == "exact" else look.structure

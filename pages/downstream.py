@@ -35,7 +35,7 @@ followed = " Dotted lines follow a class's winner across the others." * (
 )
 explained = conclusions.STAGE.of(analysis)
 sentences = labels_said(explained, Answer.of(look).weighty)
-st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
+st.markdown("  \n".join(f"**{plain(sentence)}**" for sentence, *_ in sentences))
 mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))
 view.chart(

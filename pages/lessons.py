@@ -11,8 +11,8 @@ page = guard.arrive("lessons")
 lesson = LESSONS.get(link.get("lesson") or "")
 if lesson is None:
     guard.head(page)
-    if asked := link.get("lesson"):
-        st.error(f"There is no lesson {plain(asked)}; these are the ones there are.")
+    if requested := link.get("lesson"):
+        st.error(f"There is no lesson {plain(requested)}; these are the ones there are.")
     drawing.cards()
 else:
     step = link.one_of("step", drawing.STEPS)

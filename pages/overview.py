@@ -8,7 +8,7 @@ from pages.overview_parts import factorizations, findings, map_of_modes, mode_ta
 from pages.parts import unfinished
 from pages.parts.answer import Answer
 
-# What stands below the map and the verdicts, and what draws it.
+# Parts below the map and the verdicts, and their drawing functions.
 EVIDENCE = {"findings": "What was found", "modes": "Modes", "factorizations": "Factorizations"}
 DRAW = {"findings": findings.show, "modes": mode_table.show, "factorizations": factorizations.show}
 

@@ -10,7 +10,7 @@ from pages.frame.services import store
 from pages.frame.words import plain
 from pages.rank_parts import asking, flows, other_noise, table
 
-# What the grade is called, in which colour and shape.
+# Word, colour and icon of each grade.
 GRADES = {
     ranks.CLEAR: ("Clear", "green", ":material/check_circle:"),
     ranks.LEANING: ("Leaning", "orange", ":material/change_history:"),
@@ -20,26 +20,27 @@ GRADES = {
 guard.enter("rank")
 with st.sidebar:
     dataset = store().dataset(choosing.dataset("Dataset"))
-    asked = asking.question(dataset)
+    question = asking.question(dataset)
     if sampled := describe_rank_sample(dataset):
         st.caption(plain(sampled))
-study = asking.answer(asked, dataset)
+study = asking.answer(question, dataset)
 
 advice = ranks.recommend(study)
 st.badge(
     plain(GRADES[advice.grade][0]), color=GRADES[advice.grade][1], icon=GRADES[advice.grade][2]
 )
 st.markdown(f"**{plain(advice.sentence)}** {plain(advice.reason)}")
-origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
+origin = f"{dataset.name}, {asking.described(question)}, "
+origin += f"{question.restarts} restarts, seed {question.seed}"
 view.chart(
-    rank_criteria(study.table, study.criteria, asked.loss.measure),
+    rank_criteria(study.table, study.criteria, question.loss.measure),
     "Filled: the rank that a criterion chooses; rings: ranks that it does not distinguish from "
     "it. Bars are one standard error.",
     name="rank",
     origin=origin,
     table=study.known,
 )
-other_noise.show(study, asked)
-table.rank(study, asked.dataset)
-flows.show(study, dataset, asked.dataset, origin)
-table.table(study, asked.loss.measure)
+other_noise.show(study, question)
+table.rank(study, question.dataset)
+flows.show(study, dataset, question.dataset, origin)
+table.table(study, question.loss.measure)

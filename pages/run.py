@@ -1,4 +1,4 @@
-"""Analyse: one button after the data; what it starts, and what that takes, stand above it."""
+"""Analyse: one button that starts an analysis, with its plan and cost above it."""
 
 import streamlit as st
 
@@ -35,12 +35,12 @@ except BNMFError as error:
 with above:
     if costs is not None and wanted.specs:
         promise.show(dataset, dataset_id, wanted)
-        if doubt := scale.said(dataset_id):
+        if doubt := scale.sentence(dataset_id):
             st.caption(plain(doubt))
     ready = costs is not None and bool(wanted.specs)
     icon = ":material/play_arrow:"
     if st.button("Analyse", type="primary", icon=icon, disabled=not ready, key="go"):
-        with view.told():
+        with view.report_errors():
             run_ids = where.start(dataset_id, wanted.specs, scheduler, local_otherwise, wanted.name)
         link.put("runs", run_ids)
         panel.forget()

@@ -1,4 +1,4 @@
-"""Runs: every launch, what it is, how far it is; several can be compared."""
+"""Runs: every launch with its status; several can be compared."""
 
 import streamlit as st
 

@@ -75,10 +75,10 @@ with left:
     beside.changes(look, found, int(rows[0]), called)
 changed = Answer.of(look).regrouped(int(rows[0]))
 with right:
-    asked = changing.ask(look, found, changed)
-    beside.consensus(look, asked)
-grouping.unsteady(look, asked, called)
-changing.folds(look, found, changed, asked, called)
+    compared = changing.ask(look, found, changed)
+    beside.consensus(look, compared)
+grouping.unsteady(look, compared, called)
+changing.folds(look, found, changed, compared, called)
 plane.show(look, found, classes, called, sample)
 texts.show(look, found, called, chosen)
 if classes is not None:

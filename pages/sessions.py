@@ -20,7 +20,7 @@ found = columns.found(look, board)
 columns.show(look, found)
 names = group_names(look.analysis.runs, board.groups)
 st.markdown(f"**{plain(say(groups_found(board, names)))}**")
-if any(one.verdict for one in found):
+if any(session.verdict for session in found):
     st.caption(plain(WARNING))
 naming.of_runs(look)
 beside.show(look)

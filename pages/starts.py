@@ -1,4 +1,4 @@
-"""Starts: how good Q-Transform's starts are, and what that depends on."""
+"""Starts: quality of Q-Transform's starts, and what it depends on."""
 
 import streamlit as st
 

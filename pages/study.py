@@ -1,4 +1,4 @@
-"""Study: the published experiments, made again and put beside the published numbers."""
+"""Study: replications of the published experiments, with the published numbers."""
 
 import streamlit as st
 

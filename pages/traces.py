@@ -37,7 +37,7 @@ followed = {
     for r in range(1, 1 + (analysis.runs[0].spec.rank if verdicts.by_run else 0))
     for name, unit, summary in FOLLOWED
 }
-worst = [one.worst for one in verdicts.unsettled if one.worst in followed]
+worst = [verdict.worst for verdict in verdicts.unsettled if verdict.worst in followed]
 link.one_of("quantity", followed, *worst[:1])
 quantity = st.sidebar.selectbox(
     "Quantity",

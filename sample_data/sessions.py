@@ -1,4 +1,4 @@
-"""Make the finished analyses that come with the program: ``python -m sample_data.sessions [KEY]``.
+"""Make the shipped finished analyses: ``python -m sample_data.sessions [KEY]``.
 
 One archive for each example that is small enough: its runs and all that Overview shows of them.
 Make them anew when a stage of the analysis has a new version; tests say when.
@@ -44,7 +44,7 @@ def of_atlas(key: str) -> Example:
 
 
 def make(example: Example) -> None:
-    """Run an example, wait for all that is computed of it, and store that beside the samples."""
+    """Run an example, wait for its analysis, and store both with the samples."""
     dataset = example.dataset()
     specs = [
         replace(spec, particles=MOST) for spec in example.runs(dataset) if spec.algorithm in KINDS

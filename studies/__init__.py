@@ -1,1 +1,1 @@
-"""Experiments of the papers: which runs, what is measured, what is put side by side."""
+"""Experiments of the papers: runs, measurements, and comparisons with published numbers."""

@@ -19,7 +19,7 @@ STUDIES = (
 
 
 def main(arguments: list[str]) -> int:
-    """Make the study that the first argument names, with the options behind it."""
+    """Make the study named by the first argument, with the options after it."""
     if not arguments or arguments[0] not in STUDIES:
         print(f"usage: python -m studies {{{','.join(STUDIES)}}} [--help]", file=sys.stderr)
         return 2

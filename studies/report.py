@@ -1,4 +1,4 @@
-"""What every study is on the command line and in the documentation: ``python -m studies NAME``."""
+"""Command line and documentation of every study: ``python -m studies NAME``."""
 
 import argparse
 import contextlib
@@ -20,7 +20,7 @@ import pandas as pd
 
 from benchmarks import harness
 from benchmarks.tables import as_markdown, as_text, cell
-from studies.result import StudyResult, full, kept_at
+from studies.result import StudyResult, full, result_path
 from studies.runner import Progress, Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,18 +39,18 @@ TABLES = "tables.csv"
 
 @dataclass(frozen=True)
 class Report:
-    """A study as it is asked for and told.
+    """A study's command line and documentation.
 
     Attributes
     ----------
     key : its folder here, its results and its pages of documentation.
     words : ``about``, for the command line, and ``heading`` of the documentation, if it has one.
-    study, short : the whole study, and one that is soon done. Names in their tables and numbers of
+    study, short : the whole study, and a quick one. Names in their tables and numbers of
         their plans become options of the command line.
     sections : the study in tables, with names of its figures. figures : file name → SVG.
-    calibrate : what is told in the place of a study by ``--calibrate``.
-    workers : processes at once when nothing is said; None: as many as there are cores.
-    first : how many tables stand on the page of documentation; the others are in a file beside it.
+    calibrate : makes the section that ``--calibrate`` prints instead of a study.
+    workers : default number of processes; None: the number of cores.
+    first : number of tables on the page of documentation; a separate file has the others.
     """
 
     key: str
@@ -64,9 +64,9 @@ class Report:
     first: int = 13
 
     def document(self, study: StudyResult, drawn: Iterable[str]) -> tuple[str, dict[str, str]]:
-        """The page of documentation, and the file of tables that it leaves out, if any.
+        """The page of documentation, and the file of further tables, if any.
 
-        The page says what was done and what it says of the paper, with tables and figures.
+        The page describes the study and its conclusions on the paper, with tables and figures.
         """
         parts = [f"# {self.words['heading']}", ""] if "heading" in self.words else []
         left_out: list[dict[str, Any]] = []
@@ -88,52 +88,51 @@ class Report:
         return page, {TABLES: _as_csv(left_out)} if left_out else {}
 
     def keep(self, study: StudyResult, drawn: Mapping[str, str], docs: Path = DOCS) -> None:
-        """Put the study where the pages and the documentation show it."""
-        study.save(kept_at(self.key))
+        """Store the study for the pages and the documentation."""
+        study.save(result_path(self.key))
         page, tables = self.document(study, drawn)
         _write(docs / f"{self.key}-study", {**drawn, **tables})
         (docs / f"{self.key}-study.md").write_text(page)
 
     def main(self, arguments: list[str]) -> int:
         """The command line."""
-        asked = self._parser().parse_args(arguments)
-        if self.calibrate and asked.calibrate:
-            told = self.calibrate(asked.repetitions)
-            print(_as_json([told]) if asked.json else as_text(told))
+        options = self._parser().parse_args(arguments)
+        if self.calibrate and options.calibrate:
+            section = self.calibrate(options.repetitions)
+            print(_as_json([section]) if options.json else as_text(section))
             return 0
-        with _workers(asked.workers) as executor:
-            made = self._asked(asked).make(
-                asked.out / "cells",
+        with _workers(options.workers) as executor:
+            made = self._selected(options).make(
+                options.out / "cells",
                 on_progress=_reporter(),
                 executor=executor,
-                stored_only=asked.stored,
-                kept=None if asked.anew else full(self.key),
+                stored_only=options.stored,
+                earlier=None if options.anew else full(self.key),
             )
         load = os.getloadavg()[-1]
-        where = {"machine": harness.machine(), "workers": asked.workers, "load": load}
+        where = {"machine": harness.machine(), "workers": options.workers, "load": load}
         study = replace(made, settings=dict(made.settings) | where)
-        study.save(asked.out / "study.json")
+        study.save(options.out / "study.json")
         drawn = self.figures(study)
-        _write(asked.out, drawn)
-        if asked.keep:
+        _write(options.out, drawn)
+        if options.keep:
             self.keep(study, drawn)
         sections = self.sections(study, drawn)
-        print(_as_json(sections, study) if asked.json else "\n\n".join(map(as_text, sections)))
-        print(f"Figures and study.json are in {asked.out}.", file=sys.stderr)
+        print(_as_json(sections, study) if options.json else "\n\n".join(map(as_text, sections)))
+        print(f"Figures and study.json are in {options.out}.", file=sys.stderr)
         return 0
 
-    def _asked(self, asked: Namespace) -> Study:
-        """The study that the options ask for."""
-        usual = self.short if asked.short else self.study
-        given = {name: value for name, value in vars(asked).items() if value is not None}
-        chosen = {name: tuple(given[name]) for name in usual.tables if name in given}
-        if given.get("only"):
-            words = tuple(f"_{word}" for word in asked.only)
+    def _selected(self, options: Namespace) -> Study:
+        usual = self.short if options.short else self.study
+        values = {name: value for name, value in vars(options).items() if value is not None}
+        chosen = {name: tuple(values[name]) for name in usual.tables if name in values}
+        if values.get("only"):
+            words = tuple(f"_{word}" for word in options.only)
             every = chosen.get("problems", usual.tables["problems"][1])
             found = tuple(key for key in every if f"_{key}".endswith(words))
-            chosen["problems"] = found or tuple(asked.only)
-        chosen |= {name: getattr(asked, name) for name in FOLDERS if hasattr(usual, name)}
-        numbers = {name: given[name] for name in _numbers(usual.plan) if name in given}
+            chosen["problems"] = found or tuple(options.only)
+        chosen |= {name: getattr(options, name) for name in FOLDERS if hasattr(usual, name)}
+        numbers = {name: values[name] for name in _numbers(usual.plan) if name in values}
         return replace(usual, plan=replace(usual.plan, **numbers), **chosen)
 
     def _parser(self) -> argparse.ArgumentParser:
@@ -172,12 +171,11 @@ class Report:
 
 
 def _numbers(plan: Any) -> dict[str, int | float]:
-    """The numbers of a plan that are single ones, by their names."""
     return {name: value for name, value in asdict(plan).items() if isinstance(value, int | float)}
 
 
 def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
-    """A frame as a table of a section; a published row does not repeat what it is of."""
+    """A frame as a table of a section; a published row leaves out its first label."""
     shown = frame.astype(object)
     if "source" in shown:
         shown.loc[shown["source"] == "published", shown.columns[0]] = ""
@@ -185,7 +183,7 @@ def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _as_csv(tables: Iterable[Mapping[str, Any]]) -> str:
-    """One table below the other: its title, its columns, its rows, an empty line."""
+    """Tables in sequence: title, columns, rows and an empty line."""
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\n").writerow
     for table in tables:
@@ -198,7 +196,7 @@ def _as_csv(tables: Iterable[Mapping[str, Any]]) -> str:
 
 
 def machine(study: StudyResult) -> str:
-    """Where a study was made, in words."""
+    """The machine that made a study, in words."""
     here = study.settings["machine"]
     return (
         f"{here['processor']}, {here['cores']} cores, {study.settings['workers']} cells at once, "
@@ -213,7 +211,7 @@ def _write(folder: Path, drawn: Mapping[str, str]) -> None:
 
 
 def _workers(count: int) -> contextlib.AbstractContextManager[ProcessPoolExecutor | None]:
-    """So many processes for a study's cells; one is this one."""
+    """A pool of processes for a study's cells; None for one, which runs here."""
     if count == 1:
         return contextlib.nullcontext()
     # A fresh interpreter each: a fork would copy the threads' locks.
@@ -221,7 +219,7 @@ def _workers(count: int) -> contextlib.AbstractContextManager[ProcessPoolExecuto
 
 
 def _reporter() -> Callable[[Progress], None]:
-    """Prints how far a study is, and for how many minutes it has been made."""
+    """A callback that prints progress and elapsed minutes."""
     began = time.perf_counter()
 
     def report(progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""What a study found: values in rows, covering curves; how they are kept, and put into tables."""
+"""Results of a study: values in rows and covering curves; storage and tables."""
 
 import gzip
 import json
@@ -16,11 +16,11 @@ from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store.files import write
 
 HERE = Path(__file__).resolve().parent
-# The full studies that come with the program, and what the papers print.
+# The full studies shipped with the program, and the numbers that the papers print.
 RESULTS, PUBLISHED = HERE / "results", HERE / "published"
 QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "most": 1.0}
 QUARTILES = ("lower", "median", "upper")
-# Of fewer finished repetitions a study gives no verdict.
+# With fewer finished repetitions a study gives no verdict.
 FEWEST = 5
 
 
@@ -30,8 +30,8 @@ class StudyResult:
 
     Attributes
     ----------
-    values : problem, column, repetition, quantity, value, and what else a study varies: one row
-        per measured number. A value is NaN where there was nothing to measure.
+    values : problem, column, repetition, quantity, value, and other varied columns: one row
+        per measured number. A value is NaN where nothing could be measured.
     curves : (problem, column, metric) → (repetitions, E) covering numbers; an empty set has 0.
     radii : metric → (E,) radii, in the metric's unit.
     labels : keys of problems and columns → words.
@@ -124,12 +124,12 @@ class StudyResult:
 @cache
 def full(name: str) -> StudyResult | None:
     """The study that ``python -m studies NAME --keep`` measured; None without one."""
-    path = kept_at(name)
+    path = result_path(name)
     return StudyResult.load(path) if path.is_file() else None
 
 
-def kept_at(name: str) -> Path:
-    """Where the full study of this name is kept."""
+def result_path(name: str) -> Path:
+    """The file of the full study of this name."""
     return RESULTS / f"{name}.json.gz"
 
 
@@ -187,7 +187,7 @@ class Grid:
         rows: pd.DataFrame,
         labels: Mapping[str, str],
         first: str = "data",
-        told: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+        reference: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
         columns: Sequence[str] | None = None,
     ) -> pd.DataFrame:
         """One row per problem, and one below it where numbers of it are published.
@@ -195,7 +195,7 @@ class Grid:
         Parameters
         ----------
         rows : columns problem, column and value. first : what the column of problems is called.
-        told : problem → column → ``mean`` and ``quartiles`` as published; with it, a second column
+        reference : problem → column → ``mean`` and ``quartiles`` as published; then a column
             ``source`` says "ours" or "published". columns : in this order; None: as they come.
         """
         keys = ["problem", "column"]
@@ -209,13 +209,13 @@ class Grid:
         for problem in rows["problem"].unique():
             pairs = [(problem, column) for column in columns]
             ours = [self._cell(*found.loc[p]) if p in found.index else "—" for p in pairs]
-            source = [] if told is None else ["ours"]
+            source = [] if reference is None else ["ours"]
             lines.append([labels[problem], *source, *ours])
-            cells = [(told or {}).get(problem, {}).get(column) for column in columns]
+            cells = [(reference or {}).get(problem, {}).get(column) for column in columns]
             if any(cells):
                 printed = [self._cell(c["mean"], *c["quartiles"]) if c else "—" for c in cells]
                 lines.append([labels[problem], "published", *printed])
-        source = [] if told is None else ["source"]
+        source = [] if reference is None else ["source"]
         return pd.DataFrame(lines, columns=[first, *source, *(labels[key] for key in columns)])
 
     def _cell(self, mean: float, *quantiles: float) -> str:
@@ -227,7 +227,7 @@ class Grid:
 
 
 def _plain(column: pd.Series) -> Any:
-    # Words come again and again: each is written once, and its number in every row.
+    # Words repeat: each is written once, and its code in every row.
     if pd.api.types.is_numeric_dtype(column):
         return column.astype(object).where(column.notna(), None).tolist()
     codes, words = pd.factorize(column)

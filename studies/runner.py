@@ -1,4 +1,4 @@
-"""How every study is made: a plan says which cells, each is measured once, and kept as a file."""
+"""Base class of studies: a plan lists the cells; each is measured once and stored in a file."""
 
 import hashlib
 import json
@@ -35,8 +35,8 @@ class Task:
 
     Attributes
     ----------
-    of : what it measures. place : its file in the folder of cells, whose name changes with
-        everything that decides the numbers. words : what it is called on screen.
+    of : what it measures. place : its file in the folder of cells; the name changes with
+        everything that decides the numbers. words : its name on screen.
     """
 
     of: Any
@@ -45,14 +45,14 @@ class Task:
 
 
 class Study(ABC):
-    """An experiment: which cells there are, how one is measured, and what they are put together to.
+    """An experiment: it lists its cells, measures one, and combines them into a result.
 
-    A subclass is a dataclass of what decides the numbers; it can be sent to another process.
+    A subclass is a picklable dataclass of everything that decides the numbers.
 
     Attributes
     ----------
-    title : what is cancelled, in words. tables : field → what its entries are called, and those
-        there are; a field that names none of them stands for all.
+    title : name of the study when it is cancelled. tables : field → kind of its entries, and the
+        available ones; an empty field stands for all.
     """
 
     title: ClassVar[str]
@@ -60,30 +60,30 @@ class Study(ABC):
 
     @property
     def decides(self) -> Any:
-        """What decides the numbers, as JSON has it."""
-        said = asdict(self) | {"data": None}
-        said.pop("sessions", None)
-        return [type(self).__name__, said]
+        """Everything that decides the numbers, as JSON."""
+        fields = asdict(self) | {"data": None}
+        fields.pop("sessions", None)
+        return [type(self).__name__, fields]
 
-    def asked(self, field: str) -> list[str]:
-        """The names in a field, or all there are.
+    def selected(self, field: str) -> list[str]:
+        """The names in a field, or all available ones.
 
         Raises
         ------
         NotFoundError
-            For one that is not in its table.
+            For a name that is not in the table.
         """
         kind, entries = self.tables[field]
-        asked = list(getattr(self, field) or entries)
-        for key in asked:
+        selected = list(getattr(self, field) or entries)
+        for key in selected:
             if key not in entries:
                 there = ", ".join(entries)
                 raise NotFoundError(f"There is no {kind} {key!r}; there are {there}.")
-        return asked
+        return selected
 
     @abstractmethod
     def batches(self) -> list[list[Task]]:
-        """The cells, in batches: one is measured in one process, in its order.
+        """The cells in batches; one process measures a batch in order.
 
         Raises
         ------
@@ -93,26 +93,26 @@ class Study(ABC):
 
     @abstractmethod
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """One cell; ``before`` holds those of its batch that come before it, by what they are of.
+        """Measure one cell; ``before`` maps earlier tasks of its batch to their cells.
 
-        Depends on its arguments only, but for times, and what ended at a time.
+        Only times, and results that a time limit ended, depend on anything but the arguments.
         """
 
     @abstractmethod
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
-        """All cells, by what they are of, put together."""
+        """Combine all cells into a result."""
 
-    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
-        """The cells that a result holds, by what they are of, where they can be told from it."""
+    def cells_in(self, earlier: StudyResult) -> dict[Any, Cell]:
+        """The cells of this study that an earlier result holds."""
         return {}
 
     def keeps(self, cell: Cell) -> bool:
-        """Whether a cell is stored; one that is not is measured again the next time."""
+        """Whether a cell is stored; other cells are measured again in the next run."""
         return True
 
     @property
     def key(self) -> str:
-        """What the study is called: changes with everything that decides its numbers."""
+        """The study's name, a digest of everything that decides its numbers."""
         return digest(self.decides)
 
     def make(
@@ -122,17 +122,17 @@ class Study(ABC):
         cancel: Cancel = None,
         executor: Executor | None = None,
         stored_only: bool = False,
-        kept: StudyResult | None = None,
+        earlier: StudyResult | None = None,
     ) -> StudyResult:
-        """Measure every cell that is not in the folder yet.
+        """Measure every cell that the folder lacks.
 
         Parameters
         ----------
-        folder : where each measured cell is kept, so that an interrupted study goes on from there.
-        on_progress, cancel : called and asked after every cell, with an executor after every batch.
-        executor : where batches are measured, such as a ``ProcessPoolExecutor``; None: here.
-        stored_only : put together what is in the folder, and measure nothing.
-        kept : an earlier result; what it holds of this study is put into the folder first.
+        folder : stores each measured cell, so that an interrupted study resumes.
+        on_progress, cancel : called after every cell, with an executor after every batch.
+        executor : measures batches, such as a ``ProcessPoolExecutor``; None: this process.
+        stored_only : combine the cells in the folder, and measure nothing.
+        earlier : a result whose cells of this study are written into the folder first.
 
         Raises
         ------
@@ -142,8 +142,8 @@ class Study(ABC):
             When ``cancel()`` returned True; the cells in the folder stay.
         """
         batches = self.batches()
-        if kept is not None and folder is not None:
-            found = self.cells_in(kept)
+        if earlier is not None and folder is not None:
+            found = self.cells_in(earlier)
             for task in (task for batch in batches for task in batch if task.of in found):
                 if not _is_stored(task, folder):
                     write_json(Path(folder) / task.place, found[task.of])
@@ -204,7 +204,7 @@ class Study(ABC):
 
 
 def digest(decides: Any) -> str:
-    """Twelve characters that change with everything that decides some numbers."""
+    """Twelve hexadecimal digits that identify everything that decides some numbers."""
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -213,7 +213,7 @@ def _is_stored(task: Task, folder: str | Path | None) -> bool:
 
 
 def stored(place: Path | None) -> Cell | None:
-    """The cell in this file; None where there is none, or one that was torn while written."""
+    """The cell in this file; None without one, or if it is incomplete."""
     if place is None or not place.is_file():
         return None
     try:
@@ -223,30 +223,30 @@ def stored(place: Path | None) -> Cell | None:
 
 
 def require(fine: object, words: str, plan: Any = None) -> None:
-    """Refuse a study that makes no sense.
+    """Refuse an invalid study.
 
     Raises
     ------
     SettingsError
-        With these words, where it is not fine; they may name numbers of its plan.
+        With these words, unless ``fine``; they may name fields of the plan.
     """
     if not fine:
         raise SettingsError(words if plan is None else words.format_map(asdict(plan)))
 
 
 class DataSet(Protocol):
-    """A data set that may lie in the folder of public ones."""
+    """A data set that the folder of public data may hold."""
 
     @property
     def label(self) -> str:
         """Its name on screen."""
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder."""
+        """Whether it is available with this folder."""
 
 
 def at_hand(problems: Iterable[P], data: Path | None) -> tuple[list[P], list[str]]:
-    """The data sets that can be had, and a note on each of the others."""
+    """The available data sets, and a note on each of the others."""
     there, notes = [], []
     for problem in problems:
         if problem.present(data):
@@ -264,18 +264,18 @@ def one_by_one(tasks: list[Task], notes: Iterable[str] = ()) -> list[list[Task]]
     Raises
     ------
     SettingsError
-        With the notes on what is left out, where that is everything.
+        With the notes, if every task is left out.
     """
     require(tasks, " ".join(["None of what was asked for can be measured.", *notes]))
     return [[task] for task in tasks]
 
 
 def refused(found: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, dict[str, int]]]:
-    """What could not be made and why, with how often in which place.
+    """Failed items with reasons, and counts per place.
 
     Parameters
     ----------
-    found : what it is called, the reason, and the place, once for each time.
+    found : label, reason and place of every failure.
     """
     where: dict[tuple[str, str], Counter[str]] = {}
     for label, reason, place in found:

@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 @cache
 def words(study: str, file: str = "words") -> dict[str, Any]:
-    """What a study says, in its ``words.toml``; or what it runs, in its ``plan.toml``."""
+    """The sentences of a study in ``words.toml``, or its plan in ``plan.toml``."""
     path = Path(__file__).resolve().parent / study / f"{file}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def declared(kind: Callable[..., T], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, T]:
-    """Entries of a table, each by its key, which it also knows."""
+    """Entries of a table by key; each entry also has its key."""
     return {key: kind(key=key, **constant(entry)) for key, entry in entries.items()}
 
 
@@ -31,13 +31,13 @@ def constant(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of a study: a template, and the function that fills it.
+    """A sentence about a study: a template, and the function that fills it.
 
     Attributes
     ----------
     template : its key. measure : ``(study, *about) → numbers by their names in the template``, one
-        mapping for each sentence; none where the study has nothing to say.
-    about : what of the study, such as a noise or a model.
+        mapping for each sentence, none without measurements.
+    about : further arguments of ``measure``, such as a noise or a model.
     """
 
     template: str
@@ -61,7 +61,7 @@ def in_parts(
 ) -> Callable[[Callable[..., Iterable[str]]], Callable[..., Iterator[dict[str, str]]]]:
     """Let a function that yields parts of one sentence fill its template's ``parts``, if any.
 
-    beside : what else the template names, each made from the study.
+    beside : further names in the template, each made from the study.
     """
 
     def decorate(function: Callable[..., Iterable[str]]) -> Callable[..., Iterator[dict[str, str]]]:
@@ -87,7 +87,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def clause(template: str, value: str) -> str:
-    """A part of a sentence that is left out where there is nothing to put into it."""
+    """A filled template, or "" for an empty value."""
     return template.format(value) if value else ""
 
 

@@ -1,4 +1,4 @@
-"""Studies as jobs of the scheduler, stored in a folder by what decides their numbers."""
+"""Studies as jobs of the scheduler, stored in a folder by their key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class StudyWork:
 
     @property
     def key(self) -> str:
-        """That of the study."""
+        """The study's key."""
         return self.study.key
 
     @property
@@ -32,15 +32,15 @@ class StudyWork:
 
     @property
     def path(self) -> Path:
-        """Where the result is, or will be."""
+        """Path of the result."""
         return self.folder / f"{self.key}.json"
 
     def ready(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result exists."""
         return self.path.is_file()
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
-        """Measure what is missing, and store the result."""
+        """Measure missing cells, and store the result."""
 
         def tell(progress: Progress) -> None:
             report(progress.done / progress.total, progress.stage)
@@ -53,6 +53,6 @@ class StudyWork:
         Raises
         ------
         StoreError
-            When it is not there.
+            When it does not exist.
         """
         return StudyResult.load(self.path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docs.making.markdown import escaped, listed, table
-from studies.atlas.findings import Told, components_said, kept
+from studies.atlas.findings import Ranked, components_label, shipped
 from studies.atlas.sources import SOURCES, Source
 
 ABOUT = (
@@ -21,13 +21,13 @@ ABOUT = (
 
 def documents() -> dict[str, str]:
     """Path in the site → Markdown, of the data sets that have been analysed."""
-    found = kept()
+    found = shipped()
     pages = {f"atlas/{key}.md": _page(SOURCES[key], told) for key, told in found.items()}
     links = [f"[{escaped(SOURCES[key].label)}]({key}.md): {SOURCES[key].field}" for key in found]
     return pages | {"atlas/index.md": "\n\n".join(["# Atlas", ABOUT, listed(links)])}
 
 
-def _page(source: Source, told: list[Told]) -> str:
+def _page(source: Source, told: list[Ranked]) -> str:
     parts = [f"# {escaped(source.label)}"]
     if source.reference:
         parts.append(f"Published: {escaped(source.reference)}.")
@@ -40,7 +40,7 @@ def figures() -> dict[str, str]:
     """Name → JSON, of the figures that the pages hold."""
     return {
         _name(key, of_rank, drawn): json.dumps(picture["figure"])
-        for key, told in kept().items()
+        for key, told in shipped().items()
         for of_rank, cell in told
         for drawn, picture in cell["pictures"].items()
     }
@@ -52,7 +52,7 @@ def _name(key: str, of_rank: str, drawn: str) -> str:
 
 def _analysis(key: str, of_rank: str, cell: dict[str, Any]) -> Iterator[str]:
     D, N = cell["shape"]
-    yield f"## {components_said(cell)}, {of_rank}"
+    yield f"## {components_label(cell)}, {of_rank}"
     yield f"{D:,} features × {N:,} observations. {escaped(cell['model_said'])}"
     if cell.get("rank_said"):
         yield escaped(cell["rank_said"])

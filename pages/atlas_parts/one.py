@@ -1,4 +1,4 @@
-"""One data set of the atlas: where it is from, what was found, and the way to an analysis of it."""
+"""One data set of the atlas: its source, its results, and buttons that analyse it."""
 
 import os
 from pathlib import Path
@@ -10,20 +10,20 @@ import streamlit as st
 from pages.frame import link, view
 from pages.frame.words import plain
 from pages.parts import starting
-from studies.atlas.findings import Told, components_said, verdicts_of
+from studies.atlas.findings import Ranked, components_label, verdicts_of
 from studies.atlas.sources import Source
 
-# A folder of public data, where the server has one.
+# The server's folder of public data, if any.
 FOLDER = Path(os.environ["BNMF_DATA"]) if os.environ.get("BNMF_DATA") else None
 
 
-def ask(source: Source, told: list[Told]) -> None:
-    """Buttons that open a finished analysis, or start one; or where the data are."""
+def ask(source: Source, ranked: list[Ranked]) -> None:
+    """Buttons that open or start an analysis; without data, their source."""
     if not source.present(FOLDER):
         st.caption(plain(f"{source.file} does not come with this program. If you have it:"))
         link.to("data")
         return
-    rank = source.rank or (told[0][1]["rank"] if told else None)
+    rank = source.rank or (ranked[0][1]["rank"] if ranked else None)
     if rank is None:
         link.to("data")
         return
@@ -41,10 +41,10 @@ def ask(source: Source, told: list[Told]) -> None:
         st.caption("The finished analysis is a smaller one, of 20 factorizations of each kind.")
 
 
-def show(source: Source, told: list[Told]) -> None:
-    """The pictures of its analyses, each with its verdicts, and what is published."""
-    for of_rank, cell in told:
-        st.header(plain(f"{source.label}: {components_said(cell)}, {of_rank}"), anchor=False)
+def show(source: Source, ranked: list[Ranked]) -> None:
+    """The pictures of its analyses, each with verdicts, and the reference."""
+    for of_rank, cell in ranked:
+        st.header(plain(f"{source.label}: {components_label(cell)}, {of_rank}"), anchor=False)
         table = verdicts_of([(of_rank, cell)])
         rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
         for drawn, picture in cell["pictures"].items():
@@ -56,11 +56,11 @@ def show(source: Source, told: list[Told]) -> None:
                 table=rows,
             )
         for title, verdict in cell["verdicts"].items():
-            asked = title if title.endswith("?") else f"{title}:"
-            words = f"**{plain(asked)} {plain(verdict['word'])}.** {plain(verdict['said'])}"
+            heading = title if title.endswith("?") else f"{title}:"
+            words = f"**{plain(heading)} {plain(verdict['word'])}.** {plain(verdict['said'])}"
             st.markdown(f"- {words}")
-    if not told:
+    if not ranked:
         st.info("These data have not been analysed for the atlas yet.")
-    said = [source.field.capitalize(), source.reference and f"Published: {source.reference}"]
-    said += [cell["data_said"] for _, cell in told[:1]]
-    st.caption(plain(". ".join(one.rstrip(".") for one in said if one)))
+    parts = [source.field.capitalize(), source.reference and f"Published: {source.reference}"]
+    parts += [cell["data_said"] for _, cell in ranked[:1]]
+    st.caption(plain(". ".join(part.rstrip(".") for part in parts if part)))

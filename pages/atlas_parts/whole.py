@@ -1,4 +1,4 @@
-"""All data sets of the atlas beside each other."""
+"""Comparison of all data sets of the atlas."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from studies.atlas.sources import SOURCES
 from studies.result import StudyResult
 
 
-def show(study: StudyResult, measured: dict[str, list[findings.Told]], chosen: str) -> None:
+def show(study: StudyResult, measured: dict[str, list[findings.Ranked]], chosen: str) -> None:
     """How many restarts of each data set end elsewhere, at the recommended rank."""
     order = sorted(measured, key=lambda key: -measured[key][0][1]["elsewhere"])
     shares = [measured[key][0][1]["elsewhere"] for key in order]

@@ -1,4 +1,4 @@
-"""Cell by cell: how probable, how undecided, how half-hearted; and every value of one cell."""
+"""Maps of cells: probability, indecision, degree; and the histogram of one cell."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from pages.frame import view
 from pages.frame.options import pick_one
 from pages.frame.words import plain
 
-# Cells that are listed behind the map.
+# Cells in the table of the map.
 MOST = 500
 KINDS = {
     "on": "How probable a yes is",
@@ -35,8 +35,8 @@ def show(seen: Selection) -> None:
     values = getattr(seen.run, kind)
     # The cells with the largest values (D, N), the largest first.
     called = KINDS[kind]
-    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
-    rows, columns = np.unravel_index(kept, values.shape)
+    largest = np.argsort(-values, axis=None, kind="stable")[:MOST]
+    rows, columns = np.unravel_index(largest, values.shape)
     view.chart(
         cell_map(values, seen.order, KINDS[kind], 1.0 if kind == "on" else 0.25),
         READING[kind].format(members=seen.members),

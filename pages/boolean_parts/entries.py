@@ -1,4 +1,4 @@
-"""Which rows and columns belong to a tile: the mean of every entry against what else is known."""
+"""Membership of rows and columns in a tile: the mean of every entry against other statistics."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ MOST = 300
 
 
 def show(seen: Selection) -> None:
-    """The chart, and the entries that a box is drawn around."""
+    """The chart, and the entries inside a box selection."""
     known = [key for key in OTHERS if np.isfinite(getattr(seen.run, f"{key}_A")).all()]
     others = {key: label.format(members=seen.members) for key, label in OTHERS.items()}
     other = st.segmented_control(
@@ -69,8 +69,8 @@ def _listed(seen: Selection, entries: np.ndarray, values: dict[str, np.ndarray])
     every = [np.concatenate([by["A"].ravel(), by["W"].ravel()]) for by in (mean, values)]
     return pd.DataFrame(
         {
-            "what": [seen.nouns[one] for one in factor],
-            "name": [names[one][at] for one, at in zip(factor, item, strict=True)],
+            "what": [seen.nouns[axis] for axis in factor],
+            "name": [names[axis][at] for axis, at in zip(factor, item, strict=True)],
             "tile": tile + 1,
             "mean": every[0][entries].astype(float).round(3),
             "other": every[1][entries].astype(float),

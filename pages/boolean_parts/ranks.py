@@ -1,4 +1,4 @@
-"""Rank by rank: what more components explain of the table."""
+"""Fit of the table at each rank."""
 
 import streamlit as st
 
@@ -13,13 +13,13 @@ from pages.frame.words import plain
 
 
 def show(seen: Selection) -> None:
-    """A sentence, the pictures and the numbers; where there is one rank, how to have more."""
+    """A sentence, the pictures and the numbers; for a single rank, how to add others."""
     of_rank = seen.beside()
     if len(of_rank) < 2:
         _one_alone(seen)
         return
-    members = members_of(*(one.algorithm for one in of_rank.values()))
-    table = rank_table({rank: one.run for rank, one in of_rank.items()}, seen.X)
+    members = members_of(*(run.algorithm for run in of_rank.values()))
+    table = rank_table({rank: run.run for rank, run in of_rank.items()}, seen.X)
     st.markdown(plain(rank_sentence(table, members)))
     named = table.rename(
         columns={
@@ -31,13 +31,13 @@ def show(seen: Selection) -> None:
             "often": f"tiles in at least {percent(OFTEN)} of the {members}",
         }
     )
-    named["run"] = [one.look.run_names[one.run_id] for one in of_rank.values()]
+    named["run"] = [run.look.run_names[run.run_id] for run in of_rank.values()]
     wrong = table["missed"] + table["filled_in"]
     best = of_rank[int(table["rank"][wrong.idxmin()])]
     view.chart(
         tables_beside(
             seen.X,
-            [one.covered for one in of_rank.values()],
+            [run.covered for run in of_rank.values()],
             best.order,
             [f"{rank} component{'s' * (rank > 1)}" for rank in of_rank],
         ),
@@ -45,14 +45,14 @@ def show(seen: Selection) -> None:
         "the tiles that contradict the fewest cells. In doubt is a cell that more than "
         f"{100 * (1 - OFTEN):.0f} % and less than {percent(OFTEN)} of the {members} have.",
         name="tiles_by_rank",
-        origin=" · ".join(one.look.origin for one in of_rank.values()),
+        origin=" · ".join(run.look.origin for run in of_rank.values()),
         table=named,
     )
     view.table(named, "Tiles by number of components")
 
 
 def _one_alone(seen: Selection) -> None:
-    """How to have other ranks: those that have run, or where they can be run."""
+    """Offer other ranks: finished runs, or a link to start one."""
     record = seen.look.analysis.runs[0]
     st.info(
         "All of these runs have the same number of components. You can add runs of the same data "
@@ -66,7 +66,7 @@ def _one_alone(seen: Selection) -> None:
         and (run.dataset, run.spec.holdout) == (record.dataset, record.spec.holdout)
         and run.spec.model == record.spec.model
     ]
-    # The last of a rank stays: the newest of the same algorithm, or else the newest.
+    # The last run of a rank stays: the newest of the same algorithm, or else the newest.
     others.sort(key=lambda run: (run.spec.algorithm == seen.algorithm, run.created))
     newest = {run.spec.rank: run.id for run in others}
     if newest and st.button("Add those of other numbers", icon=":material/add:", key="add_ranks"):

@@ -1,4 +1,4 @@
-"""What the page looks at: one run, its tiles, the table they are of."""
+"""The selection of the page: one run, its tiles and its table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from pages.frame.words import labelled
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """One run of what is compared, by rank in ``ranks``. sampled : whether it made chains."""
+    """One of the compared runs, by rank in ``ranks``. sampled : whether it made chains."""
 
     look: Compared
     run: RunTiles
@@ -41,7 +41,7 @@ class Selection:
 
     @property
     def X(self) -> np.ndarray:
-        """(D, N) of 0, 1 and NaN where it was not seen."""
+        """(D, N) of 0, 1 and NaN for missing entries."""
         return self.targets["seen"]
 
     @cached_property
@@ -56,43 +56,43 @@ class Selection:
 
     @cached_property
     def order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns, those of a tile together."""
+        """Order of rows and columns that groups tiles."""
         return tile_order(*self.on)
 
     @cached_property
     def nouns(self) -> tuple[str, str]:
-        """What rows and columns are, in one word."""
+        """Nouns for rows and columns."""
         return self.dataset.feature_noun, "observations"
 
     @cached_property
     def tile_names(self) -> list[str]:
-        """What every tile is called: its number, and the name that its component was given."""
+        """Names of tiles: the number, and the user's name of the component."""
         named = Named(tuple(store().notes.of(self.look.analysis.runs[0].dataset)))
         return numbered(named.components(self.run.A))
 
     @property
     def members(self) -> str:
-        """What the run made."""
+        """The run's particles."""
         return members_of(self.algorithm)
 
     @cached_property
     def sentences(self) -> list[str]:
-        """The answer."""
+        """The findings in sentences."""
         facts = tile_answer.of_run(self.look.analysis, self.found, self.run_id, self.run, self.X)
         return list(map(say, facts))
 
     @cached_property
     def judges(self) -> tile_answer.Judges:
-        """The runs that decide what is believed."""
+        """The runs that decide which tiles are supported."""
         return tile_answer.judges_of(self.look.analysis, self.found)
 
     @property
     def found(self) -> Tiles:
-        """What is stored of the tiles of all these runs."""
+        """Stored tiles of all runs."""
         return tiles.STAGE.of(self.look.analysis)
 
     def beside(self) -> dict[int, "Selection"]:
-        """Of every rank one run, of the same algorithm where there is one."""
+        """One run of every rank, of the same algorithm if possible."""
         found = {self.look.analysis.rank: self}
         for rank, look in self.ranks.items():
             others = _draws_first(look)
@@ -103,12 +103,12 @@ class Selection:
 
     @property
     def algorithm(self) -> str:
-        """The key of the algorithm that made the run."""
+        """Key of the run's algorithm."""
         return self.look.analysis.algorithm_of[self.run_id]
 
 
 def choose(ranks: Mapping[int, Compared]) -> Selection:
-    """Ask which run's tiles are looked at; what it says."""
+    """Select a run; return its tiles."""
     names, of_rank = {}, {}
     for rank, look in ranks.items():
         for run_id in _draws_first(look):

@@ -1,4 +1,4 @@
-"""The table in the order of its tiles, and the cells that they contradict."""
+"""The table in the order of its tiles, and the cells that contradict them."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,12 @@ from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import plain
 
-# Cells that are listed.
+# Listed cells.
 MOST = 500
 
 
 def show(seen: Selection) -> None:
-    """The picture, and below it likely errors and predictions."""
+    """The picture, likely errors and predictions."""
     contradicted = _cells(seen, (Cell.MISSED, Cell.FILLED_IN))
     view.chart(
         table_picture(seen.X, seen.covered, seen.order, seen.nouns),
@@ -40,11 +40,11 @@ def show(seen: Selection) -> None:
 
 
 def _cells(seen: Selection, of: tuple[Cell, ...]) -> pd.DataFrame:
-    """Cells of these kinds, those first where the tiles are surest."""
+    """Cells of these kinds, in order of the tiles' certainty."""
     rows, columns = np.nonzero(np.isin(kinds(seen.X, seen.covered), of))
     share = seen.run.on[rows, columns]
-    kept = np.argsort(-np.abs(share - 0.5), kind="stable")[:MOST]
-    rows, columns, share = rows[kept], columns[kept], share[kept]
+    doubtful = np.argsort(-np.abs(share - 0.5), kind="stable")[:MOST]
+    rows, columns, share = rows[doubtful], columns[doubtful], share[doubtful]
     words = {0.0: "no", 1.0: "yes"}
     return pd.DataFrame(
         {

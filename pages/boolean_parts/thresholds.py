@@ -1,4 +1,4 @@
-"""Thresholds that turn degrees into 0 and 1: the error at every threshold, exactly."""
+"""Binarization: the exact error at every threshold."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ def show(seen: Selection) -> None:
     against = next(name for name in ("truth", "hidden", "seen") if name in curves)
     at, errors = curves[against]
     best = best_thresholds(at, errors)
-    st.markdown(plain(_said(against, best, int(errors.min()), int(errors_at(at, errors, 0.5)))))
+    st.markdown(plain(_sentence(against, best, int(errors.min()), int(errors_at(at, errors, 0.5)))))
     left, right = st.columns(2)
     with left:
         view.chart(
@@ -58,7 +58,7 @@ def _marked(errors: np.ndarray) -> str:
     return f"Crosses mark the fewest, which {ties:,} pairs of thresholds have."
 
 
-def _said(against: str, best: list[tuple[float, float]], fewest: int, at_half: int) -> str:
+def _sentence(against: str, best: list[tuple[float, float]], fewest: int, at_half: int) -> str:
     where = " and ".join(f"{low:.3f} to {min(high, 1.0):.3f}" for low, high in best[:4])
     more = f" and {len(best) - 4} more intervals" if len(best) > 4 else ""
     return (

@@ -1,4 +1,4 @@
-"""Each tile: as a picture, in numbers, and as lists of what it holds."""
+"""Tiles as pictures, in numbers, and as lists of rows and columns."""
 
 import numpy as np
 import pandas as pd
@@ -10,13 +10,13 @@ from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import labelled, plain
 
-# Which factorization the numbers are of: of a sampler one draw, of an explorer what is shown.
+# The factorization behind the numbers: one draw of a sampler, or the one shown of an explorer.
 FIRST = {True: "the most probable draw of that chain", False: "this factorization"}
 FILLED = "cells that are yes"
 
 
 def show(seen: Selection) -> None:
-    """Pictures, the table, and one tile opened."""
+    """Pictures, the table, and one tile in detail."""
     table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.judges)
     view.chart(
         tile_pictures(*seen.on, seen.order, seen.tile_names),
@@ -85,8 +85,8 @@ def _opened(seen: Selection) -> None:
         if column == 0:
             left, right = st.columns(2)
         with (left, right)[column]:
-            said = f"{on.sum():,} {noun}"
-            st.markdown(plain(said))
+            caption = f"{on.sum():,} {noun}"
+            st.markdown(plain(caption))
             other = seen.X[:, of_columns] if column == 0 else seen.X[of_rows].T
             filled = np.nanmean(other[on], axis=1)
             listed = pd.DataFrame(
@@ -97,7 +97,7 @@ def _opened(seen: Selection) -> None:
                 }
             )
             listed = listed.sort_values("how much of a yes", ascending=False, kind="stable")
-            told = st.column_config.NumberColumn(
+            share_column = st.column_config.NumberColumn(
                 help="Of its cells in the tile, the share that is yes in the table."
             )
-            view.table(listed, said, height=300, column_config={FILLED: told})
+            view.table(listed, caption, height=300, column_config={FILLED: share_column})

@@ -1,4 +1,4 @@
-"""A file that the user brings to compare components with: asked for, read, and its modes."""
+"""A user's file that components are compared with: the upload, and names of modes."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,7 +15,7 @@ Read = TypeVar("Read")
 
 
 def ask(label: str, key: str, form: str, read: Callable[[bytes, str], Read]) -> Read | None:
-    """What a file holds; None, with a word on the form it needs, where there is no file."""
+    """The content of an uploaded file; without one, None and a description of the format."""
     file = st.file_uploader(plain(label), key=key, help=plain(form))
     if file is None:
         st.caption(plain(form))
@@ -24,7 +24,7 @@ def ask(label: str, key: str, form: str, read: Callable[[bytes, str], Read]) -> 
 
 
 def modes_of(look: Lens, rows: np.ndarray, names: list[str]) -> list[str]:
-    """What factorizations are called in a sentence: by their modes where these differ."""
+    """Names of factorizations in a sentence: their modes if these are distinct."""
     standing = with_standing(Answer.of(look).table, look.mode_names)
     modes = [standing[k] for k in look.modes.labels[rows]]
     return modes if len(set(modes)) == len(modes) else names

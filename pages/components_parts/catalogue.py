@@ -1,4 +1,4 @@
-"""Components beside a catalogue that the user brings."""
+"""Components compared with a user's catalogue."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ FORMAT = (
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    """A fold that asks for a file, and shows how near its entries are, mode by mode."""
+    """A fold with an upload; it shows the similarity of entries and components by mode."""
     fold = st.expander(TITLE, key="catalogue_fold", on_change="rerun")
     if view.is_open(fold):
         with fold:
@@ -38,7 +38,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
 
 
 def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    with view.told(ends=False):
+    with view.report_errors(ends=False):
         catalogue = brought.ask("Catalogue", "catalogue_file", FORMAT, _read)
         if catalogue is not None:
             _compared(look, rows, brought.modes_of(look, rows, names), catalogue)
@@ -65,12 +65,12 @@ def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalog
     )
     nearest = nearest_entries(found, matched.entries, modes)
     values = nearest[modes].to_numpy()
-    told = [
+    sentences = [
         describe_entry(row, entry, modes, shown_as)
         for row, entry in zip(values, nearest["entry"], strict=True)
     ]
     listed = pd.DataFrame(
-        {"component": [components[r] for r in nearest["component"]], "nearest entries": told}
+        {"component": [components[r] for r in nearest["component"]], "nearest entries": sentences}
     )
     view.table(listed, "Nearest entries of each component")
     shown = nearest.assign(component=listed["component"])

@@ -1,4 +1,4 @@
-"""The strongest features of each component to take away, and sets of genes enriched in them."""
+"""Lists of the strongest features of each component, and gene sets enriched in them."""
 
 import numpy as np
 import streamlit as st
@@ -26,7 +26,7 @@ READING = (
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str], relevance: float) -> None:
-    """A fold with a table, its downloads, and a question for a file of sets."""
+    """A fold with a table, its downloads, and an upload of gene sets."""
     dataset = look.analysis.dataset
     if dataset.image_shape is not None or dataset.axis is not None or not dataset.named:
         return
@@ -60,7 +60,7 @@ def _unfolded(look: Lens, rows: np.ndarray, modes: list[str], relevance: float) 
                 help=plain(f"Of {len(modes)} factorizations, by relevance {relevance:g}."),
                 on_click="ignore",
             )
-    with view.told(ends=False):
+    with view.report_errors(ends=False):
         sets = brought.ask("Sets of genes", "sets_file", FORMAT, _read)
         if sets is not None:
             _enriched(look, sets, top_indices(A, count, relevance), modes, called)

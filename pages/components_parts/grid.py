@@ -23,9 +23,9 @@ def show(
     relevance: float,
     chosen: int | None,
 ) -> None:
-    """Draw it; of a single factorization the median of settled draws is the second row.
+    """Draw the grid; below a single factorization, the median of its settled draws.
 
-    ``chosen`` : the component brought forward; one that is clicked becomes it.
+    ``chosen`` : the highlighted component; a click changes it.
     """
     dataset, A = look.analysis.dataset, look.aligned(rows)
     facts = found.facts_of(int(rows[0]))
@@ -40,8 +40,8 @@ def show(
         modes, names = [*modes, modes[0]], [*names, "posterior median"]
         titles.append("entrywise median<br>of the draws")
     called = look.notes.components(A[0])
-    told = not (np.isnan(facts.found_again).all() and np.isnan(facts.held).all())
-    bands = Bands(facts.states, facts.turned) if told else None
+    is_known = not (np.isnan(facts.found_again).all() and np.isnan(facts.held).all())
+    bands = Bands(facts.states, facts.turned) if is_known else None
     reading, best = _reading(len(A), bands), most_probable(found.table)
     if best != modes[0]:
         reading += (
@@ -70,30 +70,29 @@ def show(
 
 
 def _reading(rows: int, bands: Bands | None) -> str:
-    """What is drawn, and nothing else, in words."""
-    told = [] if rows == 1 else ["Angles to the first row, bold beyond 15°."]
+    sentences = [] if rows == 1 else ["Angles to the first row, bold beyond 15°."]
     if bands is not None:
         marks = [] if rows == 1 else ["dots are the other rows"]
         marks += [] if np.isnan(bands.turned).all() else ["the bar is 95 % of the draws"]
         sentence = ", ".join([*marks, "green reaches to 15°"])
-        told += [
+        sentences += [
             f"{sentence[0].upper()}{sentence[1:]}.",
             "A full circle marks a component that is determined, a half circle one that draws do "
             "not confirm, an open circle one that is ambiguous.",
         ]
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _titled(look: Lens, found: Answer, row: int) -> str:
-    """Mode, restarts that end in it and its measure of fit, in three lines."""
+    """Title in three lines: mode, its restarts and its measure of fit."""
     mode = int(look.modes.labels[row])
     dot = f'<span style="color:{mode_color(mode)}">●</span>'
     lines = [f"{dot} <b>{safe(look.mode_names[mode], 20)}</b>"]
     share = found.table["found_by"].iloc[mode]
     if np.isfinite(share) and look.analysis.optima[row]:
         lines.append(f"{percent(share)} of restarts")
-    told = look.analysis.format_measure(look.analysis.members["error"].iloc[row])
-    lines.append(f"explains {told}" if look.analysis.explains else f"error {told}")
+    measure = look.analysis.format_measure(look.analysis.members["error"].iloc[row])
+    lines.append(f"explains {measure}" if look.analysis.explains else f"error {measure}")
     return "<br>".join(lines)
 
 

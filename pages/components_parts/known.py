@@ -1,4 +1,4 @@
-"""An entry of a catalogue held in place of a component, and what remains for the others."""
+"""An entry of a catalogue fixed in place of a component; the others are solved again."""
 
 import numpy as np
 import streamlit as st
@@ -13,12 +13,12 @@ from pages.frame.lens import Lens
 from pages.frame.words import labelled, plain
 from pages.parts import by_hand
 
-# The part by which the error may rise.
+# Allowed relative rise of the error.
 RISE = 0.01
 
 
 def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
-    """Ask for an entry; it takes the place of the component that it is nearest to."""
+    """Select an entry; it replaces the nearest component."""
     if look.analysis.of_tiles or look.analysis.rank < 2:
         return
     st.markdown("**Hold an entry of the catalogue**")
@@ -36,7 +36,7 @@ def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
     values = matched.values[:, chosen]
     A, above = look.analysis.aligned([row])[0], look.aligned(np.array([row]))[0]
     r = int(cosines(A, values[:, None])[:, 0].argmax())
-    # Components have the numbers of the pictures above.
+    # Components are numbered as in the pictures above.
     names = dict(zip(matching(A[None], above)[0].tolist(), numbered(called), strict=True))
     work = KnownExploration(look.analysis, row, (r,), known=tuple(values.tolist()))
 
@@ -44,25 +44,24 @@ def show(look: Lens, row: int, matched: Matched, called: list[str]) -> None:
         found = work.found()
         if found is None:
             return
-        told = remaining(found, work.factors[0], work.mask, RISE)
+        summary = remaining(found, work.factors[0], work.mask, RISE)
         own = float(look.analysis.members["error"].iloc[row])
         turns = [
             f"component {names[i]} by {a:.0f}°"
-            for i, a in zip(told.free.tolist(), told.angle.tolist(), strict=True)
+            for i, a in zip(summary.free.tolist(), summary.angle.tolist(), strict=True)
         ]
         st.markdown(
             plain(
                 f"With “{matched.entries[chosen]}” in place of component {names[r]}, the best "
-                f"{look.analysis.measure_heading} is {look.analysis.format_measure(told.best)} "
-                f"instead of {look.analysis.format_measure(own)}. Among the "
-                f"{told.within.size} found within {RISE:.0%} more error the others turn by: "
-                f"{listed(turns)}."
+                f"{look.analysis.measure_heading} is {look.analysis.format_measure(summary.best)} "
+                f"instead of {look.analysis.format_measure(own)}. Among the {summary.within.size} "
+                f"found within {RISE:.0%} more error the others turn by: {listed(turns)}."
             )
         )
         st.caption(
             plain(
-                f"{told.converged} of {told.made} factorizations have converged. No start may have "
-                "led to others that turn them farther."
+                f"{summary.converged} of {summary.made} factorizations have converged. No start "
+                "may have led to others that turn them farther."
             )
         )
 

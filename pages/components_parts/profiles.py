@@ -1,4 +1,4 @@
-"""The first factorization shown as two tables: components that sum to 1, and what they make."""
+"""The first factorization as two tables: components that sum to 1, and their amounts."""
 
 import io
 
@@ -13,7 +13,7 @@ from pages.frame.words import plain
 
 
 def show(look: Lens, row: int, name: str) -> None:
-    """A download for each, and of the data with it; a file is made when it is asked for."""
+    """Downloads of both tables, and with the data; a click makes the file."""
     dataset = look.analysis.seen_dataset
     mutations = channels(dataset.features).complete
 
@@ -22,7 +22,7 @@ def show(look: Lens, row: int, name: str) -> None:
         return A[0].astype(np.float64), W[0].astype(np.float64)
 
     def with_data() -> bytes:
-        other = [one for one in look.modes.representative if one != row][: MOST_MODES - 1]
+        other = [member for member in look.modes.representative if member != row][: MOST_MODES - 1]
         rows = np.array([row, *other])
         names = [look.mode_names[k] for k in look.modes.labels[rows]]
         A, W = look.aligned_factors(rows)

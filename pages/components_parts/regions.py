@@ -1,4 +1,4 @@
-"""What is proved of the components, and where those of two or three may lie."""
+"""Certificates of uniqueness, and feasible regions of two or three components."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ TOLERANCES = {"0": "none", "1": "1 %", "3": "3 %", "10": "10 %"}
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    """A fold: certificates of the first factorization, and its regions where it has few parts."""
+    """A fold: certificates of the first factorization, and its feasible regions at low rank."""
     if look.analysis.of_tiles or look.analysis.rank < 2:
         return
     fold = st.expander(TITLE, key="regions_fold", on_change="rerun")
@@ -82,8 +82,8 @@ def _regions(
     names: list[str],
     locked: int | None,
 ) -> Region:
-    """Three components in the plane; a locked one is where a place of its region was picked."""
-    # A place belongs to one component of one factorization.
+    """Three components in the plane; the user places a locked one inside its region."""
+    # A position belongs to one component of one factorization.
     held, at = {}, f"regions_at_{look.analysis.cache_key}_{row}_{locked}"
     if locked is not None:
         own = feasible.places(np.eye(3))[locked]

@@ -1,4 +1,4 @@
-"""How much each component varies over the factorizations in focus."""
+"""Variation of each component over the factorizations in focus."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ TITLE = "Which components can be trusted?"
 
 
 def show(look: Lens, found: Answer, row: int, name: str) -> None:
-    """How far components turn with the data, and over the optima in focus, or the draws.
+    """Angles between components of resampled data, and of the optima or draws in focus.
 
     ``found`` : what is known of the modes. ``row`` : of the members, the first of the pictures
     above, whose numbers components have. ``name`` : what it is called there.
@@ -42,15 +42,15 @@ def show(look: Lens, found: Answer, row: int, name: str) -> None:
 
 
 def _wait_for_others(look: Lens) -> None:
-    """Of three kinds of doubt, those that are not computed yet are left out, and waited for."""
+    """Wait for the kinds of uncertainty that are not computed yet."""
     if look.passing:
         st.caption("Resampled data are solved when the other runs have ended.")
     elif watch.beside(look.analysis, resampling.STAGE, "How far resampled data turn components"):
         watch.beside(look.analysis, posterior.STAGE, "How far draws turn them")
 
 
-def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
-    """The table of angles, with a sentence where nothing was ``said`` above it."""
+def _unfolded(look: Lens, row: int, name: str, has_sentence: bool) -> None:
+    """The table of angles, with a sentence unless the page ``has_sentence``."""
     # As modes are made of optima, and draws lie about theirs by what the posterior allows.
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
@@ -65,7 +65,7 @@ def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
         rows = rows[rows != row]
     table = _stability(look.analysis.cache_key, row, tuple(rows.tolist()), look)
     called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
-    if not said:
+    if not has_sentence:
         st.markdown(plain(_least_and_most(table["max_angle"], called)))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
@@ -79,7 +79,7 @@ def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _stability(cache_key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
-    """How far components of these members are from those of one of them."""
+    """Angles of components of these members to those of one member."""
     reference = _look.aligned(np.array([row]))[0]
     A = _look.analysis.bases(rows)
     weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
@@ -87,7 +87,7 @@ def _stability(cache_key: str, row: int, rows: tuple[int, ...], _look: Lens) -> 
 
 
 def _least_and_most(angles: pd.Series, called: Sequence[str]) -> str:
-    """Which component is nearest to its partners, and which farthest."""
+    """A sentence on the components nearest to and farthest from their partners."""
     best, worst = angles.idxmin(), angles.idxmax()
     least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
     if least == most:

@@ -10,30 +10,32 @@ from bnmf_core.compare.coherence import coherence
 from bnmf_core.compare.topics import attributed, top_indices
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.topics import term_bars
-from pages.components_parts.words import ENDS, Asked
+from pages.components_parts.words import ENDS, TermOptions
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
-# Words of the bars, and those whose coherence is counted.
+# Number of words in the bars, and in the coherence.
 BARS, COHERENT = 20, 10
 
 
-def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked, chosen: int | None) -> None:
-    """Two folds, where features are words: the words of one topic, and how coherent topics are."""
+def show(
+    look: Lens, rows: np.ndarray, names: list[str], options: TermOptions, chosen: int | None
+) -> None:
+    """Two folds for texts: the words of one topic, and the coherence of topics."""
     if not look.analysis.dataset.of_words:
         return
-    bars = partial(_bars, look, rows[:1], asked, chosen)
+    bars = partial(_bars, look, rows[:1], options, chosen)
     view.fold("Words of one topic", "topic_fold", bars)
-    table = partial(_coherence, look, rows, names, asked.relevance)
+    table = partial(_coherence, look, rows, names, options.relevance)
     view.fold("Coherence of the topics", "coherence_fold", table)
 
 
-def _bars(look: Lens, row: np.ndarray, asked: Asked, chosen: int | None) -> None:
+def _bars(look: Lens, row: np.ndarray, options: TermOptions, chosen: int | None) -> None:
     (A,), (W,) = look.aligned_factors(row)
     dataset, r = look.analysis.seen_dataset, chosen or 0
     called = look.notes.components(A)
-    best = top_indices(A, BARS, asked.relevance)[r]
+    best = top_indices(A, BARS, options.relevance)[r]
     best = best[best >= 0]
     in_topic = attributed(A, W, dataset.X, best)[:, r]
     overall = np.asarray(dataset.X[best].sum(axis=1)).ravel()
@@ -41,7 +43,7 @@ def _bars(look: Lens, row: np.ndarray, asked: Asked, chosen: int | None) -> None
     hint = "" if chosen is not None else " Choose another one under Component, on the left."
     view.chart(
         term_bars(words, in_topic, overall, r, called[r], dataset.unit),
-        f"Words by relevance λ = {asked.relevance:g}. {ENDS} A word in several topics is divided "
+        f"Words by relevance λ = {options.relevance:g}. {ENDS} A word in several topics is divided "
         f"among them as the fit divides it.{hint}",
         name="topic",
         origin=look.origin,

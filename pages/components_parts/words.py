@@ -1,4 +1,4 @@
-"""The components in words: their strongest features, by name, in several factorizations."""
+"""The strongest features of components by name, in several factorizations."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain
 
-# What both ends of the scale of relevance mean.
+# The two ends of the scale of relevance.
 ENDS = "λ = 0: words that are rare elsewhere; λ = 1: the most frequent words."
-# Of a feature in a table; the whole name is in its download.
+# Longest name of a feature in a table; the download has the whole name.
 LONGEST_NAME = 32
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How many features of each component, and by which relevance they are ranked."""
+class TermOptions:
+    """Number of features of each component, and the relevance λ that ranks them."""
 
     count: int
     relevance: float
 
 
-def ask(dataset: Dataset) -> Asked:
-    """Ask in the panel; nothing is asked where features are pixels or places along an axis."""
+def ask(dataset: Dataset) -> TermOptions:
+    """Options in the panel, unless features are pixels or positions on an axis."""
     if dataset.image_shape is not None or dataset.axis is not None:
-        return Asked(0, 1.0)
+        return TermOptions(0, 1.0)
     noun = plain(dataset.feature_noun)
     title = plain(capital(dataset.feature_noun))
     count = st.number_input(f"{title} per component", 3, 30, 10, key="components_words")
@@ -51,14 +51,14 @@ def ask(dataset: Dataset) -> Asked:
     )
     st.caption(plain(ENDS.replace("words", dataset.feature_noun)))
     link.share("relevance")
-    return Asked(int(count), float(link.get("relevance")))
+    return TermOptions(int(count), float(link.get("relevance")))
 
 
-def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
+def show(look: Lens, rows: np.ndarray, names: list[str], options: TermOptions) -> None:
     """A table for each component, a row per factorization."""
     (A, W), dataset = look.aligned_factors(rows), look.analysis.dataset
     common = prevalence(sample_shares(A, W))
-    found = aligned_words(A, dataset.features, asked.count, asked.relevance)
+    found = aligned_words(A, dataset.features, options.count, options.relevance)
     angles = component_angles(A, A[0])
     noun = plain(dataset.feature_noun)
     st.header(f"Strongest {noun} of each component", anchor=False)
@@ -70,9 +70,10 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     called = look.notes.components(A[0])
     for component, part in found.groupby("component"):
         heading = f"{numbered(called)[component]} · prevalence {percent(common[0, component])}"
-        _component(heading, part, names, angles[:, component], asked.count, dataset)
+        _component(heading, part, names, angles[:, component], options.count, dataset)
     topics = f" Names of topics are the first words at {RELEVANCE:g}." if dataset.of_words else ""
-    st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.{topics}")
+    ends = "0 is distinctive, 1 is frequent."
+    st.caption(f"Ranked by relevance {options.relevance:g}: {ends}{topics}")
     notes = [note.caption if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]
@@ -100,12 +101,12 @@ def _component(
         words.setdefault(k, []).append((word, changed))
     partners = [found for k, found in words.items() if angles[k] <= NO_COUNTERPART]
     differing = max(sum(changed for _, changed in found) for found in partners)
-    told = f"up to {differing:d} of {count:d} {noun} differ" if differing else f"the same {noun}"
+    change = f"up to {differing} of {count:d} {noun} differ" if differing else f"the same {noun}"
     if without := int((angles > NO_COUNTERPART).sum()):
-        told += f" where it has a counterpart; none in {without:d}"
+        change += f" where it has a counterpart; none in {without:d}"
     if len(partners) == 1:
-        told = "in the first factorization only" if len(names) > 1 else ""
-    lines = [f"| Component {plain(heading)} | {told} |", "|:--|:--|"]
+        change = "in the first factorization only" if len(names) > 1 else ""
+    lines = [f"| Component {plain(heading)} | {change} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = [(clean_name(word, LONGEST_NAME), new) for word, new in words.get(k, ())]
         alone = angles[k] > NO_COUNTERPART
@@ -118,16 +119,17 @@ def _component(
     st.markdown("\n".join(lines))
 
 
-def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
-    """In how many components a name is among the strongest, over all factorizations in focus."""
+def key_terms_of(look: Lens, rows: np.ndarray, options: TermOptions) -> None:
+    """Number of components that have a name among their strongest features, in focus."""
     dataset = look.analysis.dataset
     noun = plain(dataset.feature_noun)
     st.header(f"Where are these {noun}?", anchor=False)
     st.markdown(
         f":small[How many components of each factorization in focus have one of these {noun} among "
-        f"their {asked.count:d} strongest?]"
+        f"their {options.count:d} strongest?]"
     )
-    first = aligned_words(look.aligned(rows[:1]), dataset.features, asked.count, asked.relevance)
+    A = look.aligned(rows[:1])
+    first = aligned_words(A, dataset.features, options.count, options.relevance)
     title = plain(capital(dataset.feature_noun))
     typed = st.text_input(
         f"{title}, separated by commas",
@@ -138,8 +140,8 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
     if not terms:
         return
     inside = np.flatnonzero(look.focus)
-    with view.told():
-        counts = _counts(look, look.analysis.cache_key, inside, terms, asked)
+    with view.report_errors():
+        counts = _counts(look, look.analysis.cache_key, inside, terms, options)
     table = pd.DataFrame(counts, columns=terms).assign(
         factorization=[look.name(row) for row in inside]
     )
@@ -154,12 +156,12 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _counts(
-    _look: Lens, cache_key: str, rows: np.ndarray, terms: list[str], asked: Asked
+    _look: Lens, cache_key: str, rows: np.ndarray, terms: list[str], options: TermOptions
 ) -> np.ndarray:
-    """Key terms counted in these rows of the analysis that is kept under this."""
+    """Counts of key terms in these rows of the analysis."""
     A = _look.analysis.bases(rows)
     features = _look.analysis.dataset.features
-    return key_term_counts(A, features, terms, asked.count, asked.relevance)
+    return key_term_counts(A, features, terms, options.count, options.relevance)
 
 
 def names_in(typed: str, features: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pages.frame.lens import Lens
 
 
 def ask(look: Lens) -> tuple[np.ndarray, str]:
-    """Which members (m,) bool are kept, and in words what was left out ("" for nothing)."""
+    """Mask (m,) of retained members, and a sentence on the others ("" without any)."""
     members = look.analysis.members
     everyone = np.ones(len(members), dtype=bool)
     if len(look.styles) < 2:
@@ -16,7 +16,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
     with st.expander("Leave out poor fits"):
         run_ids = list(look.styles)
         samplers = [run.id for run in look.analysis.runs if run.spec.algorithm == "gibbs"]
-        asked = st.toggle(
+        filtered = st.toggle(
             "Only factorizations whose error is comparable with those of a chosen run",
             key="filter_poor",
         )
@@ -26,7 +26,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
             index=run_ids.index(samplers[0]) if samplers else 0,
             format_func=look.run_names.get,
             key="filter_reference",
-            disabled=not asked,
+            disabled=not filtered,
         )
         factor = st.number_input(
             "Largest error, as a multiple of that run's largest",
@@ -34,13 +34,13 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
             1000.0,
             FACTOR,
             key="filter_factor",
-            disabled=not asked,
+            disabled=not filtered,
             help="Random restarts filtered at 10 times the largest error of a Gibbs chain are the "
             "“filtered random restarts” of paper 1.",
         )
-    if not asked:
+    if not filtered:
         return everyone, ""
     largest = float(members.loc[members["run"] == reference, "error"].max())
-    kept = within_error(members, largest, factor)
-    words = f"{(~kept).sum()} of {len(kept)} factorizations left out: error above {factor:g}"
-    return kept, f"{words} times the largest of {look.run_names[reference]}"
+    mask = within_error(members, largest, factor)
+    words = f"{(~mask).sum()} of {len(mask)} factorizations left out: error above {factor:g}"
+    return mask, f"{words} times the largest of {look.run_names[reference]}"

@@ -1,4 +1,4 @@
-"""How far the factorizations of each run, and of each of its chains, lie apart."""
+"""Distances between the factorizations of each run, and of each chain."""
 
 import pandas as pd
 import streamlit as st

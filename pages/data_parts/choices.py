@@ -1,4 +1,4 @@
-"""Every choice of a Reading as a widget; what was changed is told to the next reading."""
+"""A widget for every option of a Reading; the next reading uses the changes."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,33 +10,33 @@ from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.reading import NEGATIVE, SEPARATORS, Reading
 from pages.frame.words import plain, shown
 
-# A list of more columns than these is told by number in a text field on the command line.
+# Most columns in a menu; the command line selects others by number.
 MOST_OPTIONS = 500
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252", "latin-1", "cp932", "utf-16-le", "utf-16-be")
 DECIMALS = {".": "point: 1.5", ",": "comma: 1,5"}
 NONE = 0
 
 
-def told(file_id: str) -> dict[str, Any]:
-    """What the user has said of this file, as a Reading's choices."""
-    said = dict(_said(file_id))
-    settings = {key[1:]: said.pop(key) for key in list(said) if key.startswith("@")}
-    return said | ({"settings": settings} if settings else {})
+def changes(file_id: str) -> dict[str, Any]:
+    """The user's changes for this file, as options of a Reading."""
+    changes = dict(_changes(file_id))
+    settings = {key[1:]: changes.pop(key) for key in list(changes) if key.startswith("@")}
+    return changes | ({"settings": settings} if settings else {})
 
 
 def spelled(file_id: str) -> str:
-    """The same in one line, to tell one reading from another."""
-    return repr(list(_said(file_id).items()))
+    """The changes as one line, which identifies a reading."""
+    return repr(list(_changes(file_id).items()))
 
 
 def undo(file_id: str) -> None:
-    """Forget what was said last."""
-    if said := _said(file_id):
-        said.popitem()
+    """Undo the last change."""
+    if changes := _changes(file_id):
+        changes.popitem()
 
 
 def draw(reading: Reading, file_id: str) -> None:
-    """The widgets, which show how the file is read now."""
+    """Draw the widgets, with the current options of the reading."""
     with st.container(border=True):
         st.markdown("**How it is read**")
         if len(reading.formats) > 1:
@@ -158,7 +158,7 @@ def _choice(
     reading: Reading,
     widget: Callable[..., Any] = st.selectbox,
 ) -> None:
-    names = dict(options) if isinstance(options, Mapping) else {one: str(one) for one in options}
+    names = dict(options) if isinstance(options, Mapping) else {key: str(key) for key in options}
     names.setdefault(now, str(now))
     key = f"{file_id}_{field}"
     st.session_state[key] = now
@@ -166,7 +166,7 @@ def _choice(
     def changed() -> None:
         value = st.session_state[key]
         none = field in ("header_row", "names_column") and value == NONE
-        _say(file_id, field, None if none else value)
+        _record(file_id, field, None if none else value)
 
     widget(
         plain(label),
@@ -190,7 +190,7 @@ def _several(
     st.session_state[key] = list(now)
 
     def changed() -> None:
-        _say(file_id, field, tuple(st.session_state[key]))
+        _record(file_id, field, tuple(st.session_state[key]))
 
     st.multiselect(
         plain(label),
@@ -213,7 +213,7 @@ def _text(
         text = st.session_state[key]
         value = parse(text)
         if value is not None or not text.strip():
-            _say(file_id, field, value)
+            _record(file_id, field, value)
 
     st.text_input(plain(label), key=key, placeholder=plain(example), on_change=changed)
 
@@ -233,7 +233,7 @@ def _because(reading: Reading, field: str) -> str | None:
     return f"Because {plain(why)}." if why else None
 
 
-def _said(file_id: str) -> dict[str, Any]:
+def _changes(file_id: str) -> dict[str, Any]:
     every = st.session_state.setdefault("upload_said", {})
     if file_id not in every:
         every.clear()
@@ -241,7 +241,7 @@ def _said(file_id: str) -> dict[str, Any]:
     return every[file_id]
 
 
-def _say(file_id: str, field: str, value: Any) -> None:
-    said = _said(file_id)
-    said.pop(field, None)
-    said[field] = value
+def _record(file_id: str, field: str, value: Any) -> None:
+    changes = _changes(file_id)
+    changes.pop(field, None)
+    changes[field] = value

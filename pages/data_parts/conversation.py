@@ -1,4 +1,4 @@
-"""A file of the user's own: how it is read is shown, doubted and changed before it is taken."""
+"""Upload of a user's file: preview, warnings and options before it is stored."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 
 
 def upload() -> bool:
-    """Ask for a file and talk about it; whether one is there that has not been taken."""
+    """Upload a file and confirm how it is read; whether one waits for confirmation."""
     file = dropping.ask()
     if file is None:
         _forget()
@@ -39,7 +39,7 @@ def upload() -> bool:
     beside = {other.name: other.getvalue() for other in st.session_state.get(key) or ()}
     reading = oriented(reading, beside)
     _take(file, reading, beside)
-    # What is wrong, and what the user has to decide.
+    # Errors, and warnings that the user has to confirm.
     if reading.faults:
         words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
         st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
@@ -59,34 +59,34 @@ def upload() -> bool:
 
 
 def _reading(file: Any) -> Reading | None:
-    """How the file would be read as it was told so far; None while that is found out."""
-    asked = (file.file_id, choices.spelled(file.file_id))
-    kept = st.session_state.get(_FOUND)
-    if kept is None or kept[0] != asked:
+    """The reading of the file with the current options; None while it is computed."""
+    state = (file.file_id, choices.spelled(file.file_id))
+    cached = st.session_state.get(_FOUND)
+    if cached is None or cached[0] != state:
         reader = st.session_state.get(_READER)
-        if reader is None or reader[0] != asked:
+        if reader is None or reader[0] != state:
             _stop(_READER)
-            told = choices.told(file.file_id)
-            process = ReaderProcess(file.getvalue(), file.name, "reading", chosen=told)
-            st.session_state[_READER] = reader = (asked, process)
+            changes = choices.changes(file.file_id)
+            process = ReaderProcess(file.getvalue(), file.name, "reading", chosen=changes)
+            st.session_state[_READER] = reader = (state, process)
         if not waiting.ended(reader[1], "Looking at the file"):
             return None
         try:
-            kept = (asked, reader[1].reading(), "")
+            cached = (state, reader[1].reading(), "")
         except BNMFError as error:
-            kept = (asked, None, str(error))
+            cached = (state, None, str(error))
         _stop(_READER)
-        st.session_state[_FOUND] = kept
-    _, reading, wrong = kept
+        st.session_state[_FOUND] = cached
+    _, reading, wrong = cached
     if reading is None:
         view.problem(wrong)
-        if choices.told(file.file_id):
+        if choices.changes(file.file_id):
             st.button("Undo my last change", on_click=choices.undo, args=(file.file_id,))
     return reading
 
 
 def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
-    """Say what they are read as; load them so when that is asked for, and show them."""
+    """Describe the reading; on a click, load the data and show them."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Read as **{plain(reading.what)}**.", width="content")
         pressed = st.button(
@@ -100,25 +100,25 @@ def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
     if taking is None or not waiting.ended(taking[1], "Taking the data"):
         return
     try:
-        dataset, said = dataset_of(taking[1].parts(), file.name, reading), []
+        dataset, sentences = dataset_of(taking[1].parts(), file.name, reading), []
         for name, content in beside.items():
             dataset, sentence = join(dataset, content, name)
-            said.append(capital(sentence))
+            sentences.append(capital(sentence))
         for completed in (labelled, named_by_symbols):
             dataset, sentence = completed(dataset)
-            said.append(sentence)
+            sentences.append(sentence)
         dataset_id = keep(dataset)
     except BNMFError as error:
         view.problem(error)
         return
     finally:
         _stop(_TAKING)
-    st.session_state["upload_taken"] = (file.file_id, " ".join(filter(None, said)))
+    st.session_state["upload_taken"] = (file.file_id, " ".join(filter(None, sentences)))
     link.put_next("data", dataset_id)
 
 
 def keep(dataset: Dataset) -> str:
-    """Store data under a name of their own; their id."""
+    """Store data under a distinct name and return their id."""
     taken = {entry.id: entry.name for entry in store().dataset_entries()}
     return store().add_dataset(named_apart(dataset, taken))
 

@@ -1,4 +1,4 @@
-"""Data larger than memory: a store on the server, one block of it, and a sample of the rest."""
+"""Data larger than memory: a store on the server, a preview block, and a subsample."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from pages.frame import link, view
 from pages.frame.options import pick_one
 from pages.frame.words import labelled, plain, size
 
-# Observations in memory: the fewest and the most, and bytes of the most and of those at first.
+# Observations in memory: least and most, and bytes of the most and of the default.
 FEWEST, MOST, MOST_BYTES, FIRST_BYTES = 100, 100_000, 4e9, 5e8
 SIDES = {"rows": "rows", "columns": "columns"}
 _TAKEN = "blocks_taken"
@@ -27,7 +27,7 @@ HELP = "A random sample of observations, shown in charts of observations."
 
 
 def draw() -> None:
-    """Ask for a store, show one block of it, take it when that is asked for."""
+    """Select a store, preview one block, and add it on a click."""
     folders = allowed_folders()
     if not folders:
         st.caption(
@@ -54,13 +54,13 @@ def draw() -> None:
     with right:
         side = str(pick_one("Observations are in", SIDES, "rows", "blocks_side"))
     if text := typed.strip() or chosen:
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             _opened(text, side, folders)
 
 
 @st.cache_data(ttl=30.0, max_entries=8, show_spinner=False)
 def _names(folders: tuple[Path, ...]) -> dict[str, str]:
-    """Stores in the folders, by their paths: what they are called from these on."""
+    """Stores in the folders: path → relative path."""
     found = stores_in(folders)
     first = {path: next(f for f in folders if Path(path).is_relative_to(f)) for path in found}
     short = {path: str(Path(path).relative_to(first[path])) for path in found}
@@ -89,8 +89,8 @@ def _opened(text: str, side: str, folders: Sequence[Path]) -> None:
             help=HELP,
             width=220,
         )
-        asked = st.button("Use these data", type="primary", key="blocks_use")
-    if asked:
+        pressed = st.button("Use these data", type="primary", key="blocks_use")
+    if pressed:
         _take(path, side, int(sample))
 
 

@@ -27,7 +27,7 @@ HIDDEN_PERCENT = (10, 30, 50)
 
 
 def show(dataset_id: str) -> None:
-    """Draw a stored dataset: observations as they look, the matrix, and what can be changed."""
+    """Draw a stored dataset: its observations, the matrix, and editors."""
     dataset = store().dataset(dataset_id)
     origin = " · ".join(filter(None, (dataset.name, dataset.source)))
     left, right = st.columns(2, gap="medium")
@@ -40,17 +40,18 @@ def show(dataset_id: str) -> None:
             st.caption(plain(sampled))
         found = proposed.of(dataset_id)
         numbers = found.numbers
-        said = [dataset.empty]
+        lines = [dataset.empty]
         if numbers.kind is not Kind.OTHER or numbers.advice:
-            # Of counts the reason is how much they vary; of others it is what they are.
+            # For counts the reason is their variance; for others their kind.
             advice = "" if numbers.advice in found.reason else numbers.advice
             first = "" if found.reason.startswith(numbers.reason) else numbers.reason
-            said = [first, advice, found.reason, found.suited, dataset.empty]
-        if any(said):
-            st.markdown(plain(" ".join(filter(None, said))))
+            lines = [first, advice, found.reason, found.suited, dataset.empty]
+        if any(lines):
+            st.markdown(plain(" ".join(filter(None, lines))))
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
-            f"Bright is large. {scale.said(dataset_id) or 'A bright stripe dominates the fit.'}",
+            "Bright is large. "
+            + (scale.sentence(dataset_id) or "A bright stripe dominates the fit."),
             name="matrix",
             origin=origin,
             table=lambda: corner(dataset),
@@ -132,5 +133,5 @@ def _hide(dataset: Dataset) -> None:
 
 
 def _change(how: Callable[[Dataset], Dataset], dataset: Dataset) -> None:
-    with view.told():
+    with view.report_errors():
         link.put_next("data", store().add_dataset(how(dataset)))

@@ -1,4 +1,4 @@
-"""The first rows of a file, every cell coloured by what it was taken for."""
+"""The first rows of a file, every cell coloured by its role."""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -9,7 +9,7 @@ import streamlit as st
 from bnmf_core.data.reading import Reading
 from pages.frame import view
 
-# Translucent, so that they serve a light and a dark page.
+# Translucent colours suit light and dark mode.
 COLOURS = {
     "": "",
     "header": "background-color: rgba(28, 131, 225, 0.22)",
@@ -54,6 +54,6 @@ def draw(reading: Reading) -> None:
 
 
 def _headed(numbers: Iterable[object], names: tuple[str, ...]) -> list[str]:
-    """Numbers with names behind them where there are any; no two are the same."""
+    """Distinct headings: numbers, with names if any."""
     pairs = zip_longest(numbers, names, fillvalue="")
     return [f"{number} · {name}" if name else str(number) for number, name in pairs]

@@ -1,4 +1,4 @@
-"""Import of factorizations that other programs made, as runs of the dataset that is shown."""
+"""Import of other programs' factorizations as runs of the dataset."""
 
 from contextlib import suppress
 from typing import Any
@@ -15,12 +15,12 @@ from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
 
 _READERS = "results_readers"
-# Features and observations of the largest data that a sample file is offered for.
+# Most features and observations together for which a sample file is offered.
 LARGEST_EXAMPLE = 20_000
 
 
 def draw() -> None:
-    """Ask for files, pair their matrices, keep them as runs."""
+    """Upload files, pair their matrices, and store them as runs."""
     st.caption(
         "Two matrices A (features × components) and W (components × observations), or draws of "
         "both (chains × draws × features × components)."
@@ -37,7 +37,7 @@ def draw() -> None:
     )
     entries = {entry.id: entry for entry in store().dataset_entries()}
     if entries[dataset_id].D + entries[dataset_id].N <= LARGEST_EXAMPLE:
-        with suppress(BNMFError):  # that data are damaged is said where they are shown or used
+        with suppress(BNMFError):  # other parts of the page report damaged data
             st.download_button(
                 "Download a sample file",
                 _example(dataset_id),
@@ -62,14 +62,13 @@ def draw() -> None:
         readers = [ReaderProcess(file.getvalue(), file.name, "matrices") for file in files]
         st.session_state[_READERS] = (dataset_id, name, readers)
     held = st.session_state.get(_READERS)
-    if held is None or not all(waiting.ended(one, "Looking at the results") for one in held[2]):
+    if held is None or not all(waiting.ended(r, "Looking at the results") for r in held[2]):
         return
     _keep(*held)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _example(dataset_id: str) -> bytes:
-    """The sample file for these data."""
     return example(store().dataset(dataset_id))
 
 
@@ -86,7 +85,7 @@ def _keep(dataset_id: str, name: str, readers: list[Any]) -> None:
         return
     finally:
         _forget()
-    chains = len({(one.source, one.name, one.chain) for one in found if one.chain is not None})
+    chains = len({(part.source, part.name, part.chain) for part in found if part.chain is not None})
     drawn = f" in {chains} chain{'s' * (chains > 1)}" if chains else ""
     many = f"{len(found):,} factorizations" if len(found) > 1 else "1 factorization"
     runs = f"{len(run_ids)} runs" if len(run_ids) > 1 else "a run"

@@ -1,4 +1,4 @@
-"""A few observations as a person sees them, and widgets that choose others."""
+"""A few observations as images, curves or words, and widgets that select others."""
 
 import numpy as np
 import streamlit as st
@@ -9,13 +9,13 @@ from pages.frame import focusing
 from pages.frame.words import plain
 from pages.parts import observed
 
-# Observations shown instead of a page of them, by dataset.
+# Random observations shown instead of a page, by dataset.
 _CHOSEN = "observations_chosen"
 
 
 @st.fragment
 def draw(dataset_id: str, dataset: Dataset, origin: str) -> None:
-    """Observations as images, curves, bars, words or a table, whichever they are."""
+    """Observations as images, curves, bars, words or a table, depending on the data."""
     key = f"observations_{dataset_id}"
     place = st.container(horizontal=True, vertical_alignment="center", key="others")
     with place:
@@ -31,7 +31,7 @@ def draw(dataset_id: str, dataset: Dataset, origin: str) -> None:
 
 
 def _others(dataset_id: str, dataset: Dataset, chosen: np.ndarray, key: str) -> None:
-    """Which observations these are; a page of others, or random ones."""
+    """Caption of the observations, and buttons for other pages or random ones."""
 
     def shuffle() -> None:
         found = seen.at_random(dataset, np.random.default_rng())

@@ -1,4 +1,4 @@
-"""Where data come from: samples, files, generators, downloads."""
+"""Sources of data: samples, files, generators, downloads."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from pages.parts import forms
 
 
 def samples() -> None:
-    """Data that come with the program."""
+    """Shipped data sets."""
     with st.container(horizontal=True):
         for entry in SAMPLES.values():
             st.button(
@@ -31,7 +31,7 @@ def samples() -> None:
 
 
 def generate() -> None:
-    """Matrices whose factorizations are known."""
+    """Generators of matrices with known factorizations."""
     key = st.selectbox(
         "Kind", list(GENERATORS), format_func=lambda key: GENERATORS[key].label, key="generator"
     )
@@ -44,7 +44,7 @@ def generate() -> None:
 
 
 def download() -> None:
-    """Well-known data from the internet."""
+    """Public data sets from the internet."""
     st.caption("Well-known data that scikit-learn fetches from the internet.")
     for entry in REMOTE.values():
         left, right = st.columns([4, 1], vertical_alignment="center")
@@ -55,7 +55,7 @@ def download() -> None:
 
 
 def _take(make: Callable[[], Dataset]) -> None:
-    """Make a dataset and show it; a sentence instead if that fails, and the old one stays."""
+    """Make a dataset and show it; if that fails, show the error and keep the old one."""
     try:
         dataset_id = store().add_dataset(make())
     except BNMFError as error:

@@ -1,4 +1,4 @@
-"""The words of texts, chosen anew: stop words, document frequency, how many at most."""
+"""Vocabulary of texts: stop words, document frequency, maximum size."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,24 +18,24 @@ from pages.frame import view
 from pages.frame.services import store
 from pages.frame.words import plain
 
-# Keeps the data that a function makes of these.
+# Stores the result of a function of the data.
 Change = Callable[[Callable[[Dataset], Dataset], Dataset], None]
 FIELDS = ("stop_words", "fewest", "largest", "most")
 
 
 def ask(dataset_id: str, dataset: Dataset, change: Change) -> None:
-    """The fold, where features are words; ``change`` keeps the data that come of it."""
+    """A fold for texts; ``change`` stores the new data."""
     if dataset.of_words:
         draw = partial(_choices, dataset_id, dataset, change)
         view.fold("Choose the words", "vocabulary_fold", draw)
 
 
 def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
-    kept = dataset.texts is not None
+    has_texts = dataset.texts is not None
     documents = _documents(dataset_id)
     stop_words = st.text_area(
         "Stop words",
-        " ".join(sorted(english_stop_words())) if kept else "",
+        " ".join(sorted(english_stop_words())) if has_texts else "",
         height=100,
         key=f"stop_words_{dataset_id}",
         help="They are left out. Add or remove some; capitals make no difference.",
@@ -45,7 +45,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
         "Minimum documents",
         1,
         dataset.N,
-        min(2, dataset.N) if kept else 1,
+        min(2, dataset.N) if has_texts else 1,
         key=f"fewest_{dataset_id}",
         help="Documents that a word stands in at least.",
     )
@@ -53,7 +53,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
         "Maximum documents (%)",
         1.0,
         100.0,
-        50.0 if kept else 100.0,
+        50.0 if has_texts else 100.0,
         format="%g",
         key=f"largest_{dataset_id}",
         help="Part of the documents that a word stands in at most.",
@@ -69,13 +69,13 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
     left_out = frozenset(TOKEN.findall(stop_words.lower()))
     rule = Rule(left_out, int(fewest), largest / 100, int(most))
     stay = retained_words(documents, dataset.N, rule)
-    source = "the texts" if kept else "this matrix; left-out words cannot be brought back"
-    said = f"{stay:,} of {len(documents):,} words of {source} stay; now there are"
-    st.markdown(plain(f"{said} {dataset.D:,}."))
+    source = "the texts" if has_texts else "this matrix; left-out words cannot be brought back"
+    counts = f"{stay:,} of {len(documents):,} words of {source} stay; now there are"
+    st.markdown(plain(f"{counts} {dataset.D:,}."))
 
     def again(data: Dataset) -> Dataset:
         made = recounted(data, rule)
-        for field in FIELDS if kept else ():  # the next choice begins with this one
+        for field in FIELDS if has_texts else ():  # the next choice begins with this one
             st.session_state[f"{field}_{made.hash}"] = st.session_state[f"{field}_{dataset_id}"]
         return made
 
@@ -86,5 +86,5 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
 
 @st.cache_data(max_entries=4, show_spinner="Counting words…")
 def _documents(dataset_id: str) -> Mapping[str, int]:
-    """In how many documents each word stands."""
+    """Document frequency of each word."""
     return document_counts(store().dataset(dataset_id))

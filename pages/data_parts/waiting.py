@@ -1,4 +1,4 @@
-"""Waiting for the process that reads a file, without holding up the page."""
+"""Non-blocking wait for the process that reads a file."""
 
 import streamlit as st
 
@@ -6,12 +6,12 @@ from bnmf_core.data.isolation import ReaderProcess
 from pages.frame import watch
 from pages.frame.words import duration, plain
 
-# A small file is read while the page waits; a large one while it can be left.
+# Seconds that the page waits for a small file; it polls for a large one.
 PATIENCE = 3.0
 
 
 def ended(reader: ReaderProcess, words: str) -> bool:
-    """Whether the reader is done; while it is not, its time, and a button to stop it."""
+    """Whether the reader has finished; until then, show its time and a button to stop it."""
     with st.spinner(plain(f"{words}…")):
         if reader.wait(PATIENCE):
             return True

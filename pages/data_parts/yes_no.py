@@ -1,4 +1,4 @@
-"""Turn numbers into 0 and 1 at a threshold: preview, and the new dataset."""
+"""Binarization of numbers at a threshold, with a preview."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ MANY_ZEROS = 0.1
 
 
 def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Dataset], None]) -> None:
-    """Offer it if there are values other than 0 and 1; ``change`` stores the result."""
+    """Offer binarization of data that are not binary; ``change`` stores the new data."""
     values = stored(dataset.X)
     if only_yes_and_no(values):
         return

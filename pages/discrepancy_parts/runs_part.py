@@ -1,4 +1,4 @@
-"""The runs in view: how near each is to the posterior as its factorizations arrive."""
+"""Stein discrepancy of each run over the arrival of its factorizations."""
 
 import numpy as np
 import pandas as pd

@@ -52,11 +52,11 @@ def show(study: StudyResult) -> None:
 def _ask(study: StudyResult) -> tuple[Selection, str]:
     columns = st.columns(3)
     every = findings.selections(study)
-    models = list(dict.fromkeys(one.model for one in every))
+    models = list(dict.fromkeys(selection.model for selection in every))
     model = columns[0].selectbox(
         "Model", models, format_func=findings.MODELS.get, key="study_model"
     )
-    sizes = [one.M for one in every if one.model == model]
+    sizes = [selection.M for selection in every if selection.model == model]
     M = columns[1].segmented_control(
         "Factorizations M",
         sizes,
@@ -75,12 +75,12 @@ def _ask(study: StudyResult) -> tuple[Selection, str]:
 
 def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
     form, _ = quantity.split("_")
-    told = (quantity, "seconds", "error", "held_out", "hidden", f"{form}_similarity", *DIVERSITY)
+    offered = (quantity, "seconds", "error", "held_out", "hidden", f"{form}_similarity", *DIVERSITY)
     here = study.values[study.values["model"] == chosen.model]
     measured = set(here[here["particles"] == chosen.M]["quantity"])
     which = st.selectbox(
         "Table",
-        [key for key in told if key in measured],
+        [key for key in offered if key in measured],
         key="study_table",
         format_func=lambda key: QUANTITIES[key][0],
     )
@@ -91,7 +91,7 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
 
 
 def notes(study: StudyResult) -> None:
-    """What the study says of the published ordering, and what was left out or cut short."""
+    """The study's findings on the published ordering, and what was left out or stopped."""
     fold = st.expander("Does the published ordering hold?", key="study_fold", on_change="rerun")
     if view.is_open(fold):  # it takes a quarter of a second to find out
         with fold:

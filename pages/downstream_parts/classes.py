@@ -1,4 +1,4 @@
-"""What the scores of a label say of its classes: the same for every focus and every threshold."""
+"""Scores of the classes of a label, independent of focus and threshold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pages.frame.words import plain
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a label, first those that depend most on the factorization.
+    """The classes of a label, in order of their dependence on the factorization.
 
     scores : a row per factorization and class, as :class:`Scores` has them. spread : by class its
     least, median and largest AUC. best : a row per class, the best factorization and its AUC.
@@ -38,7 +38,7 @@ class Classes:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def of(cache_key: str, label: str, _found: Scores) -> Classes:
-    """Those of the comparison that is kept under this; nothing of it may be changed."""
+    """The cached classes of a comparison; do not modify them."""
     chosen = _found.table[_found.table["label"] == label]
     scored = chosen.rename(columns={"member": "particle"})
     spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
@@ -59,7 +59,7 @@ def of(cache_key: str, label: str, _found: Scores) -> Classes:
 
 
 def rests_on(holdout: float, of_label: Classes, details: Sequence[str]) -> None:
-    """How AUC is measured, in a list: what was seen, the error by chance, and ``details``."""
+    """A list of facts on the AUC: held-out observations, standard error, and ``details``."""
     scored = (
         f"Scores are on the {holdout:.0%} of the observations that were kept from every "
         "factorization. Their weights are solved with A fixed."

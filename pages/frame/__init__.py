@@ -1,1 +1,1 @@
-"""What every page is framed by: the list of pages, links, the panel, charts, watching runs."""
+"""The frame of every page: the list of pages, links, the panel, charts, watching runs."""

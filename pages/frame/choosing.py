@@ -1,4 +1,4 @@
-"""Which runs and which data a page looks at: chosen by id, told apart, "not found" when gone."""
+"""The runs and data of a page: selected by id, with distinct labels, "not found" if missing."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -27,20 +27,22 @@ _CALLED = "labels_of_runs"
 
 
 def runs(on_change: Callable[[], None]) -> list[RunRecord]:
-    """Ask in the sidebar for the runs to look at; the page ends while there are none.
+    """Select runs in the sidebar; the page ends without a selection.
 
-    Without a choice these are the newest one and those that were started with it; where they are
-    chains alone, which know of no modes, also the newest restarts of the same data and model.
+    The default is the newest run and the others of its launch; if these are
+    chains only, which define no modes, also the newest restarts of the same data and model.
     """
-    kept = store().runs()
-    by_id = {run.id: run for run in kept if run.done > 0 or run.active}
-    # Ids, or labels that runs had when the browser was sent them.
+    stored = store().runs()
+    by_id = {run.id: run for run in stored if run.done > 0 or run.active}
+    # Ids, or labels that were sent to the browser.
     called: dict[str, str] = st.session_state.setdefault(_CALLED, {})
-    asked = link.get("runs")
-    if asked is not None:
-        asked = [run_id if run_id in by_id else called.get(run_id, run_id) for run_id in asked]
-    gone = _gone("runs", [run_id for run_id in asked or [] if run_id not in by_id])
-    failed = [run for run in kept if run.id in gone]
+    selected = link.get("runs")
+    if selected is not None:
+        selected = [
+            run_id if run_id in by_id else called.get(run_id, run_id) for run_id in selected
+        ]
+    gone = _gone("runs", [run_id for run_id in selected or [] if run_id not in by_id])
+    failed = [run for run in stored if run.id in gone]
     for run in failed:
         st.error(
             f"{plain(run_words(run))}: no factorization yet. {plain(run.message or run.status)}"
@@ -62,16 +64,16 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         view.nothing(
             "Nothing has been run yet. Start an example, or run your own data.", "home", "run"
         )
-    if asked is None:
-        asked = newest(list(by_id.values()))
-    link.put("runs", [run_id for run_id in asked if run_id in by_id])
+    if selected is None:
+        selected = newest(list(by_id.values()))
+    link.put("runs", [run_id for run_id in selected if run_id in by_id])
     datasets = dataset_names()
     together = [by_id[run_id] for run_id in link.get("runs")]
     shared = {(run.dataset, run.spec.rank) for run in together}
-    # What the runs have in common is said once, below; those of the same come first.
+    # A caption below states common facts once; runs that share them come first.
     alike = [run for run in by_id.values() if shared == {(run.dataset, run.spec.rank)}]
     short = run_names(alike) | (run_names(together) if alike else {})
-    # A label that changed while runs go on would be lost: browsers send labels back.
+    # Browsers send labels back: one that changes while runs go on would be lost.
     shown = {run_id: name + _state(by_id[run_id]) for run_id, name in short.items()}
     shown |= {run.id: _describe(run, datasets) for run in by_id.values() if run.id not in short}
     begun = {run.id: f"{shown[run.id]}, {moment(run.created)}" for run in by_id.values()}
@@ -95,24 +97,24 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     chosen = [by_id[run_id] for run_id in link.get("runs")]
     if not chosen:
         view.nothing("Choose at least one run in the panel on the left.")
-    _nothing_made(chosen, [run for run in kept if run.id not in gone])
+    _nothing_made(chosen, [run for run in stored if run.id not in gone])
     for sentence in _in_common(chosen[0], datasets, bool(alike)):
         st.sidebar.caption(plain(sentence))
-    # Pages that look at data go on with those of the runs that were looked at.
+    # Pages on data continue with the dataset of the selected runs.
     if chosen[0].dataset in datasets:
         link.put("data", chosen[0].dataset)
     return chosen
 
 
 def dataset(label: str, invitation: str = "") -> str:
-    """Ask for a dataset; its id. The page ends while there is none, or none is chosen.
+    """Select a dataset and return its id. The page ends without a selection.
 
-    Without a choice these are the data of the runs that are looked at, or the newest.
-    ``invitation`` is said where there are no data; left out, a link leads to where they come in.
+    The default is the dataset of the selected runs, or the newest.
+    ``invitation`` : message without data; if empty, the page links to the page Data.
     """
     names = dataset_names()
-    asked = link.get("data")
-    gone = _gone("data", [asked] if asked and asked not in names else [])
+    selected = link.get("data")
+    gone = _gone("data", [selected] if selected and selected not in names else [])
     not_found("dataset", gone)
     if not names:
         if invitation:
@@ -121,8 +123,8 @@ def dataset(label: str, invitation: str = "") -> str:
     if gone:
         link.put("data", None)
     else:
-        looked_at = [run.dataset for run in store().runs() if run.id in (link.get("runs") or ())]
-        known = [dataset_id for dataset_id in looked_at if dataset_id in names]
+        of_runs = [run.dataset for run in store().runs() if run.id in (link.get("runs") or ())]
+        known = [dataset_id for dataset_id in of_runs if dataset_id in names]
         link.one_of("data", names, default=known[0] if known else None)
     st.selectbox(
         plain(label),
@@ -140,7 +142,7 @@ def dataset(label: str, invitation: str = "") -> str:
 
 
 def part(label: str, titles: Mapping[str, str]) -> str:
-    """Ask which part of a page is shown, of these keys; ``label`` is read out, not seen."""
+    """Select the part of a page by key; ``label`` is for screen readers."""
     link.one_of("part", titles)
     pick_one(label, titles, key=link.key("part"), label_visibility="collapsed")
     link.share("part")
@@ -148,7 +150,7 @@ def part(label: str, titles: Mapping[str, str]) -> str:
 
 
 def not_found(noun: str, ids: Iterable[str]) -> None:
-    """Say which of the things that were asked for are not here, and what to do."""
+    """Show an error that lists the missing ids, and what to do."""
     if missing := sorted(ids):
         several = len(missing) > 1
         many = f"These {noun}s were not found" if several else f"This {noun} was not found"
@@ -159,7 +161,7 @@ def not_found(noun: str, ids: Iterable[str]) -> None:
 
 
 def _elsewhere() -> str:
-    """Where what was not found may be, and what to do; ends a sentence."""
+    """End of a sentence: where missing items may be, and what to do."""
     if owners.is_shared():
         return (
             "or belong to somebody else. Choose another one, or ask for a link that its owner "
@@ -168,17 +170,17 @@ def _elsewhere() -> str:
     return "or the link was made on another computer. Choose another one, or ask for a new link."
 
 
-def _nothing_made(chosen: list[RunRecord], kept: list[RunRecord]) -> None:
-    """Say which runs of a launch have made nothing, where all others of it are looked at."""
+def _nothing_made(chosen: list[RunRecord], stored: list[RunRecord]) -> None:
+    """Warn of runs without results when all others of their launch are selected."""
     launches = {run.launch for run in chosen}
-    others = [run for run in kept if run.launch in launches and run not in chosen]
+    others = [run for run in stored if run.launch in launches and run not in chosen]
     if others and not any(run.done > 0 or run.active for run in others):
         names = ", ".join(plain(run_words(run)) for run in others)
         st.warning(f"Started with these, and made nothing: {names}.")
 
 
 def newest(runs: list[RunRecord]) -> list[str]:
-    """Ids of what is looked at without a choice, the oldest first; ``runs``: the newest first."""
+    """Ids of the default selection, the oldest first; ``runs``: the newest first."""
     first = runs[0]
     found = [run for run in runs if run.launch == first.launch]
     if all(map(samples, found)):
@@ -198,7 +200,7 @@ def samples(run: RunRecord) -> bool:
 
 
 def _gone(name: str, now: list[str]) -> set[str]:
-    """What was asked for and is not there; it is told until something else is chosen."""
+    """Requested ids that are missing; they are remembered until the selection changes."""
     if now:
         st.session_state[f"{_GONE}_{name}"] = set(now)
     return st.session_state.get(f"{_GONE}_{name}", set())
@@ -209,16 +211,16 @@ def _describe(run: RunRecord, datasets: dict[str, str]) -> str:
 
 
 def _in_common(run: RunRecord, datasets: dict[str, str], alike: bool) -> list[str]:
-    """What runs have in common: data and rank where they are ``alike``, and what is of a sample."""
-    said = [_data_and_rank(run, datasets) if alike else "", _sampled(run, datasets)]
-    return list(filter(None, said))
+    """Common facts of runs: data and rank if they are ``alike``, and any subsample."""
+    parts = [_data_and_rank(run, datasets) if alike else "", _sampled(run, datasets)]
+    return list(filter(None, parts))
 
 
 def _sampled(run: RunRecord, datasets: dict[str, str]) -> str:
-    """What of a run's data is of a sample; "" where all are in memory, or gone."""
+    """A sentence on the subsample in memory; "" if all data are in memory, or deleted."""
     try:
         return describe_sample(store().dataset(run.dataset)) if run.dataset in datasets else ""
-    except BNMFError:  # damaged, which is told where they are read
+    except BNMFError:  # damaged; the page that reads the data reports it
         return ""
 
 

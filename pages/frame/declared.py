@@ -1,21 +1,21 @@
-"""The list of pages: one line each, from which menus, links, headers and tests follow."""
+"""The list of pages, which defines menus, links, headers and tests."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path(__file__).resolve().parents[1]
-# What a server runs for every page.
+# The script that a server runs for every page.
 SHELL = PAGES_FOLDER / "frame" / "shell.py"
-# Sections in which nothing is anybody's.
+# Sections without user data.
 OPEN = ("Lessons",)
 LENS = ("runs", "metric", "threshold", "focus")
-# What is tried by hand: the components that are held, the one that is moved, the rise allowed.
+# Locked components, the moved component, and the allowed rise in error.
 BY_HAND = ("lock", "moved", "rise")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: where it stands in the menus, what it answers, how others invite to it.
+    """A page: its place in the menus, its question, and the text of links to it.
 
     ``key`` is its name in addresses and of its script, ``pages/<key>.py`` unless ``file`` says
     otherwise; ``section`` the entry of the navigation that it belongs to, which opens the first
@@ -41,16 +41,16 @@ class Page:
 
     @property
     def address(self) -> str:
-        """What follows the server's address: nothing for the page where everybody arrives."""
+        """The path of its address: empty for the first page."""
         return "" if self is PAGES[0] else self.key
 
     @property
     def for_guests(self) -> bool:
-        """Whether it shows somebody who comes by a link anything."""
+        """Whether guests, who come by a shared link, can see it."""
         return "runs" in self.parameters or self.section in OPEN
 
 
-# In the order of a user's thoughts; the first is where everybody arrives.
+# In the order of a user's work; the first one is the start page.
 PAGES = [
     Page(
         "home",
@@ -240,7 +240,7 @@ PAGES = [
     ),
 ]
 
-# Addresses that pages had once, and where they lead now: a page, and the values of its address.
+# Former addresses of pages → the page, and the values of its address.
 MOVED: dict[str, tuple[str, dict[str, str]]] = {
     "findings": ("overview", {}),
     "lesson": ("lessons", {"lesson": "crossing"}),

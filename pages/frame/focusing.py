@@ -1,4 +1,4 @@
-"""The factorizations brought forward on all pages: a mode, or a selection made on a chart."""
+"""The factorizations in focus on all pages: a mode, or a selection on a chart."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from pages.frame import link
 from pages.frame.words import labelled, shown
 
 MOST_MODES_LISTED = 30
-# Names that a menu has room for; others are typed.
+# Most names in a menu; others are typed.
 MOST_SAMPLES_LISTED = 1_000
 
 
 def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
-    """Ask what is in focus: (m,) bool, and what it is called; ``names`` of the modes."""
+    """Select the focus: a mask (m,) bool, and its name; ``names`` of the modes."""
     options = {"": "all factorizations"}
     for k in range(min(modes.count, MOST_MODES_LISTED)):
         options[f"mode:{k + 1}"] = names[k] if names else f"mode {k + 1}"
@@ -38,7 +38,7 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
 
 
 def ask_component(called: Sequence[str]) -> int | None:
-    """Ask which component is brought forward, of those that are called so: 0-based; None for all.
+    """Select the highlighted component by name: its 0-based index, None for all.
 
     Components have the numbers of the first factorization shown, on every page.
     """
@@ -62,8 +62,8 @@ def component_clicked(points: list[Any]) -> None:
 
 
 def ask_sample(observations: Sequence[str], titled: bool = True) -> int | None:
-    """Ask which observation is brought forward: its index; None for none."""
-    # A name stays the same where some observations are held out.
+    """Select the highlighted observation: its index, or None."""
+    # Names do not depend on the held-out observations.
     wanted = link.get("sample")
     index = observations.index(wanted) if wanted in observations else None
     link.put("sample", "" if index is None else wanted)
@@ -94,7 +94,7 @@ def _clicked(name: str, value: str) -> None:
 
 
 def among(modes: Modes, focus: str) -> np.ndarray:
-    """Which factorizations are in focus: (m,) bool, all of them where there is no such focus."""
+    """Mask (m,) bool of the factorizations in focus; all of them for an unknown focus."""
     count = modes.labels.size
     number = focus.removeprefix("mode:")
     mode = int(number) - 1 if number != focus and number.isdecimal() else None
@@ -107,19 +107,19 @@ def among(modes: Modes, focus: str) -> np.ndarray:
 
 
 def on(rows: Iterable[int]) -> None:
-    """Bring these rows of the analysis' members into focus; the page is drawn again."""
+    """Focus on these rows of the analysis' members and redraw the page."""
     link.put_next("focus", of_rows(rows))
 
 
 def selected(modes: Modes) -> Callable[[list[Any]], None]:
-    """What brings points of a chart into focus that were clicked or lassoed; again, back.
+    """Callback that toggles the focus on clicked or lassoed points of a chart.
 
     Their customdata begins with rows. All rows of a mode are the mode.
     """
 
     def take(points: list[Any]) -> None:
         data = [point.get("customdata") for point in points]
-        rows = sorted({row for told in data if told is not None for row in thinning.named_by(told)})
+        rows = sorted({row for name in data if name is not None for row in thinning.named_by(name)})
         mode = int(modes.labels[rows[0]]) if rows else MOST_MODES_LISTED
         is_mode = rows == np.flatnonzero(modes.labels == mode).tolist()
         known = is_mode and mode < MOST_MODES_LISTED
@@ -129,7 +129,7 @@ def selected(modes: Modes) -> Callable[[list[Any]], None]:
 
 
 def on_change(selection: str, focus: str) -> None:
-    """Take a new focus when a selection has changed, not each time that the page is drawn."""
+    """Change the focus when a selection has changed, not at each redraw."""
     if focus == st.session_state.get(selection, ""):
         return
     st.session_state[selection] = focus

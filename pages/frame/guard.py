@@ -1,4 +1,4 @@
-"""Every page starts here, also when a link opens it on a server that has just started."""
+"""Start of every page, also of one that a link opens on a server that has just started."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from pages.glossary_parts import drawer
 
 
 def admit() -> StreamlitPage:
-    """Draw the navigation, an entry per section; the page that was asked for."""
+    """Draw the navigation, an entry per section, and return the requested page."""
     st.session_state["admitted"] = True
     first = declared.PAGES[0]
     pages = [
@@ -35,36 +35,36 @@ def admit() -> StreamlitPage:
 def _sent_on(address: str) -> Callable[[], None]:
     def send() -> None:
         page, parameters = declared.MOVED[address]
-        given = st.query_params.to_dict()
+        query = st.query_params.to_dict()
         # Runs stood on two sides once.
-        if sides := [runs for side in ("left", "right") if (runs := given.pop(side, ""))]:
-            given["runs"] = ",".join(dict.fromkeys(",".join(sides).split(",")))
-            given.pop("pane", None)
-        link.go(page, **given | parameters)
+        if sides := [runs for side in ("left", "right") if (runs := query.pop(side, ""))]:
+            query["runs"] = ",".join(dict.fromkeys(",".join(sides).split(",")))
+            query.pop("pane", None)
+        link.go(page, **query | parameters)
 
     return send
 
 
 def enter(key: str) -> None:
-    """Take up the page's values from its address and draw its heading and question."""
+    """Read the page's values from its address, and draw its heading and question."""
     head(arrive(key))
 
 
 def head(page: declared.Page) -> None:
-    """Draw a page's heading, with the views beside it, and its question."""
+    """Draw a page's heading, links to sibling views, and question."""
     views = declared.sections()[page.section]
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.title(plain(page.heading or page.title), anchor=False, width="content")
         if len(views) > 1:
-            for one in views:
-                link.to(one.key, one.title)
+            for view in views:
+                link.to(view.key, view.title)
         st.space("stretch")
         drawer.button()
     st.markdown(page.question)
 
 
 def arrive(key: str) -> declared.Page:
-    """Take up the page's values from its address; the page, which draws its own heading.
+    """Read the page's values from its address; the page draws its own heading.
 
     On a server that has just started, Streamlit runs the script of a page that a link names
     before ``app.py`` has said which pages there are; then it is begun again.

@@ -1,4 +1,4 @@
-"""Who comes: signs in where people are known by an account, or looks at what a link shows."""
+"""Visitors: sign-in on servers with accounts, and guests who follow a shared link."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from pages.frame.words import plain
 
 
 def ask_to_sign_in() -> None:
-    """On a server that knows people by an account: end the page until there is one."""
+    """On a server with accounts: end the page until the visitor has signed in."""
     if owners.must_sign_in():
         st.title("Sign in", anchor=False)
         st.markdown("Runs and data are private to each person on this server.")
@@ -17,7 +17,7 @@ def ask_to_sign_in() -> None:
 
 
 def draw(page: declared.Page) -> None:
-    """Say whose runs these are, where they are not everybody's; end a page that shows nothing."""
+    """Show the owner of shared runs; end a page that guests cannot see."""
     if shown := link.get("shown"):
         link.share("shown")
         _guest(page, shown)
@@ -58,7 +58,7 @@ def _to_ones_own() -> None:
 
 
 def _leave() -> None:
-    # What was set for another's runs, a threshold for example, means nothing for one's own.
+    # Settings for another owner's runs, such as a threshold, do not apply to one's own.
     link.forget()
     for name in ("shown", "runs", "data"):
         link.put(name, None)

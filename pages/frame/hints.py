@@ -1,8 +1,8 @@
-"""Hints for somebody who is new: what to do on a page, and what comes next. They go away.
+"""Hints for new users: what to do on a page, and what comes next.
 
-A hint is gone once somebody has closed it, has gone on to a page that it leads to, or, where it is
-about beginning, once anything has been run. What somebody is done with is kept in a cookie of the
-browser, so that it stays hidden there and is still shown to others.
+A hint disappears once the user has closed it, has opened a page that it leads to, or, if it is
+for beginners, once anything has been run. A cookie of the browser lists finished hints,
+so that they stay hidden there and are still shown to others.
 """
 
 from collections.abc import Iterable
@@ -16,15 +16,15 @@ from pages.frame.words import plain
 
 COOKIE = "bnmf_hints"
 A_YEAR = 365 * 24 * 3600
-# Of this session: hints that are done with, and those that were on screen.
+# Session keys: finished hints, and hints that were on screen.
 _DONE, _SHOWN = "hints_done", "hints_shown"
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What to do on a page; ``then`` : keys of the pages that it leads to.
+    """A hint on a page; ``then`` : keys of the pages that it leads to.
 
-    ``beginning`` : it is about the first run, and pointless after it.
+    ``beginning`` : it applies before the first run only.
     """
 
     words: str
@@ -57,7 +57,7 @@ HINTS = {
 
 
 def show(key: str) -> None:
-    """The hint of the page of this key, unless it is done with."""
+    """Show the hint of a page, unless it is finished."""
     hint = HINTS[key]
     if key in _done() or (hint.beginning and store().runs()):
         return
@@ -69,23 +69,22 @@ def show(key: str) -> None:
 
 
 def opened(key: str) -> None:
-    """A page was opened: hints that were on screen and lead to it have done their work."""
+    """Finish the hints on screen that lead to a page, now opened."""
     shown = st.session_state.get(_SHOWN, set())
     _finish(hint for hint in shown if key in HINTS[hint].then)
-    if _done() and _done() - _kept():
+    if _done() and _done() - _from_cookie():
         value = ".".join(sorted(_done()))
-        kept = f'document.cookie = "{COOKIE}={value}; path=/; max-age={A_YEAR}; SameSite=Lax"'
-        unseen.draw("hints", f"<script>{kept}</script>")
+        script = f'document.cookie = "{COOKIE}={value}; path=/; max-age={A_YEAR}; SameSite=Lax"'
+        unseen.draw("hints", f"<script>{script}</script>")
 
 
-def _kept() -> set[str]:
-    """What the browser says that somebody is done with."""
+def _from_cookie() -> set[str]:
     return set(st.context.cookies.get(COOKIE, "").split(".")) & HINTS.keys()
 
 
 def _done() -> set[str]:
     if _DONE not in st.session_state:
-        st.session_state[_DONE] = _kept()
+        st.session_state[_DONE] = _from_cookie()
     return st.session_state[_DONE]
 
 

@@ -1,7 +1,7 @@
 if (!window.tellsMeanings) {
   window.tellsMeanings = true;
-  const told = TOLD;
-  const words = Object.keys(told).sort((one, other) => other.length - one.length)
+  const terms = TERMS;
+  const words = Object.keys(terms).sort((one, other) => other.length - one.length)
     .map(word => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   // A script is thrown away in which something looks like the beginning of a tag.
   const pattern = new RegExp(`(?\u003c![\\p{L}\\p{N}-])(${words.join("|")})(?:s|es)?(?![\\p{L}\\p{N}])`, "giu");
@@ -57,7 +57,7 @@ if (!window.tellsMeanings) {
         range.setStart(node, found.index);
         range.setEnd(node, found.index + found[0].length);
         const place = [...range.getClientRects()].find(r => x >= r.left - 2 && x <= r.right + 2 && y >= r.top - 2 && y <= r.bottom + 2);
-        if (place) return [told[found[1].toLowerCase()], place];
+        if (place) return [terms[found[1].toLowerCase()], place];
       }
     }
     return null;

@@ -1,7 +1,7 @@
-"""What a word means, where the pointer rests on it: every term of the glossary, on every page.
+"""Tooltips for every term of the glossary, on every page.
 
-Nothing of the page is changed for it: the browser says which word lies under the pointer, and terms
-are underlined by a highlight that lies over the text.
+The page is not changed: the browser reports the word under the pointer, and terms
+are underlined by a highlight over the text.
 """
 
 import json
@@ -24,15 +24,15 @@ STYLE = """
 
 
 def draw() -> None:
-    """Let the page tell what its words mean."""
+    """Add the tooltips to the page."""
     unseen.draw("hovering", _page())
 
 
 @cache
 def _page() -> str:
-    told = {
+    entries = {
         word.lower(): {"name": term.name, "about": term.about}
         for term in terms()
         for word in term.spoken
     }
-    return STYLE + unseen.script(SCRIPT, {"TOLD": json.dumps(told, ensure_ascii=False)})
+    return STYLE + unseen.script(SCRIPT, {"TERMS": json.dumps(entries, ensure_ascii=False)})

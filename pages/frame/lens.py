@@ -1,6 +1,6 @@
-"""What the Explore and Compare pages look through: runs, distance, threshold, focus.
+"""The selection of the Explore and Compare pages: runs, distance, threshold, focus.
 
-How it is chosen is in :mod:`pages.frame.panel`.
+:mod:`pages.frame.panel` makes it.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from pages.frame.services import dataset_names
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The runs looked at, what they are called and how they are drawn."""
+    """The selected runs, their names and their styles."""
 
     analysis: Comparison
 
@@ -38,27 +38,27 @@ class Compared:
 
     @cached_property
     def run_names(self) -> dict[str, str]:
-        """What every run is called, so that no two are called the same."""
+        """Distinct names of the runs."""
         return run_names(self.analysis.runs)
 
     @cached_property
     def origin(self) -> str:
-        """Where the numbers come from: data, rank, runs, seeds, how they ended."""
+        """Origin of the numbers: data, rank, runs, seeds, reasons of ending."""
         data = dataset_names().get(self.analysis.runs[0].dataset, self.analysis.dataset.name)
         return origin_of(self.analysis, data)
 
     def named(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table with a column of runs, these by their names."""
+        """A table whose column of runs has their names."""
         return table.assign(run=table["run"].map(self.run_names))
 
 
 @dataclass(frozen=True, eq=False)
 class Lens(Compared):
-    """The runs looked at, how far apart they are measured, their modes, and the focus.
+    """The selected runs, their distance, modes and focus.
 
-    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is.
-    ``mode_names``: what every mode is called, its number and the name it was given. ``passing``:
-    other runs that were asked for are still being made. ``notes``: what people have called
+    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` describes it.
+    ``mode_names``: number and user's name of every mode. ``passing``:
+    other selected runs are still running. ``notes``: users' names of
     components and modes of these data.
     """
 
@@ -77,7 +77,7 @@ class Lens(Compared):
 
     @cached_property
     def structure(self) -> Structure:
-        """Merging distances, map, coverage and spread of what is looked at."""
+        """Merging distances, map, coverage and spread of the selection."""
         return structure.STAGE.of(self.analysis)
 
     def matrix(self, metric: str = "") -> np.ndarray:
@@ -85,7 +85,7 @@ class Lens(Compared):
         return distances.STAGE.of(self.analysis).matrix(metric or self.metric)
 
     def reading(self, words: str) -> str:
-        """How to read a picture of factorizations, and what its hollow points are."""
+        """Reading help of a picture of factorizations, with its hollow points."""
         going = int((~self.analysis.members["converged"]).sum())
         if not going:
             return words
@@ -109,7 +109,7 @@ class Lens(Compared):
     def shown(
         self, most: int, run: str | None = None, modes: Sequence[int] | None = None
     ) -> tuple[np.ndarray, list[str]]:
-        """Rows of ``members`` to look at one by one, and their names.
+        """Rows of ``members`` to show one by one, and their names.
 
         Everything in focus: the representatives of the first of these modes, or of the largest
         ones. Else, or of one run, the
@@ -124,7 +124,7 @@ class Lens(Compared):
             inside = np.flatnonzero(mine)
             matrix = np.asarray(self.matrix())[np.ix_(inside, inside)]
             central = [int(matrix.sum(axis=1).argmin())] if inside.size else []
-            # Of a mode the optimum that stands for it everywhere, not a draw.
+            # A mode is represented by an optimum everywhere, not by a draw.
             named = np.flatnonzero(np.isin(inside, self.modes.representative))
             taken = named.tolist() if named.size == 1 else central
             while len(taken) < min(most, inside.size):
@@ -135,7 +135,7 @@ class Lens(Compared):
         return np.asarray(rows), [self.name(row) for row in rows]
 
     def shown_of_each(self, most: int) -> tuple[np.ndarray, list[str]]:
-        """As :meth:`shown`, of every run in turn; the names say which run."""
+        """As :meth:`shown`, for every run; the names include the run."""
         of_each = [self.shown(most, run_id)[0] for run_id in self.styles]
         particle = self.analysis.members["particle"]
         names = [
@@ -154,17 +154,17 @@ class Lens(Compared):
 
         Components have the numbers of mode 1 on every page, whatever is in focus.
         """
-        asked = tuple(map(int, rows))
-        if asked not in self._aligned:
+        key = tuple(map(int, rows))
+        if key not in self._aligned:
             A, W = self.analysis.aligned_factors(rows)
             numbered = self.analysis.aligned(self.modes.representative[:1])[0]
             order = matching(A[:1], numbered)[0]
-            self._aligned[asked] = A[:, :, order], W[:, order]
-            for factor in self._aligned[asked]:
+            self._aligned[key] = A[:, :, order], W[:, order]
+            for factor in self._aligned[key]:
                 factor.flags.writeable = False
-        return self._aligned[asked]
+        return self._aligned[key]
 
     @cached_property
     def _aligned(self) -> dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]:
-        """What has been aligned for the page that is being drawn, by rows."""
+        """Aligned factors of the current page, by rows."""
         return {}

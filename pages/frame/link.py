@@ -1,10 +1,10 @@
-"""What is looked at, kept in the session and in the address, so that a link restores a view.
+"""The state of a view, stored in the session and in the address, so that a link restores it.
 
 Values live in ``st.session_state`` under :func:`key`, where widgets of several pages can use
-them. The address wins when it says something that this session did not write itself, as a
-pasted link does, or the browser's Back: then it is the whole truth, and what it does not name
-takes its default. An empty address, as the menus have it, leaves the session as it is; so does one
-that the page had a moment ago, which a browser sends that has not heard of the newest one yet.
+them. The address wins when it has values that this session did not write, as a
+pasted link does, or the browser's Back: then values that it does not name
+take their defaults. An empty address, as in the menus, leaves the session as it is; so does one
+that the page had a moment ago, which a browser sends before it has the newest one.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from pages.frame.words import plain
 
 _WRITTEN = "written_to_address"
 _NEXT = "values_for_next_draw"
-# The page that is shown, the addresses it has had since it was opened, and the newest values: those
+# The current page, its addresses since it was opened, and the newest values: those
 # of widgets are lost when a page is left before it has been drawn to its end.
 _SHOWN, _HAD, _NEWEST = "page_shown", "addresses_it_had", "newest_values"
 
@@ -62,7 +62,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
 def to(page_key: str, label: str = "", hint: str = "", **parameters: str) -> None:
     """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out.
 
-    ``hint`` : plain text that is shown on hovering. A guest gets no link to a page that would
+    ``hint`` : plain text of the tooltip. A guest gets no link to a page that would
     refuse them.
     """
     page = declared.page(page_key)
@@ -80,12 +80,12 @@ def to(page_key: str, label: str = "", hint: str = "", **parameters: str) -> Non
 
 
 def go(page_key: str, **parameters: str) -> None:
-    """Leave for another page."""
+    """Open another page."""
     st.switch_page(str(declared.page(page_key).script), query_params=_also_shown(parameters))
 
 
 def _also_shown(parameters: dict[str, str]) -> dict[str, str]:
-    """An address is the whole truth: one that says something says, too, whose runs those are."""
+    """Add the owner of shared runs to an address that has values."""
     shown = get("shown")
     return {"shown": shown} | parameters if shown and parameters else parameters
 
@@ -101,7 +101,7 @@ def get(name: str, default: Any = None) -> Any:
 
 
 def is_guest() -> bool:
-    """Whether somebody looks at what a link shows, where nothing can be changed."""
+    """Whether the visitor is a guest, who follows a shared link and cannot change anything."""
     return bool(get("shown"))
 
 
@@ -112,20 +112,20 @@ def put(name: str, value: Any) -> None:
 
 
 def put_next(name: str, value: Any) -> None:
-    """Set a value whose widget is drawn already: the page is drawn again with it."""
+    """Set a value after its widget was drawn, and redraw the page."""
     st.session_state.setdefault(_NEXT, {})[name] = value
     st.rerun()
 
 
 def forget() -> None:
-    """Let every value take its default, as in a new tab."""
+    """Reset every value to its default, as in a new tab."""
     for name in LINKED:
         st.session_state.pop(key(name), None)
     st.session_state.pop(_NEWEST, None)
 
 
 def one_of(name: str, options: Iterable[Any], default: Any = None) -> Any:
-    """The value if it is among the options; else it becomes ``default``, or the first one."""
+    """Set a value outside the options to ``default``, or to the first option, and return it."""
     known = list(options)
     if get(name) not in known:
         put(name, known[0] if default is None else default)
@@ -135,7 +135,7 @@ def one_of(name: str, options: Iterable[Any], default: Any = None) -> Any:
 def sync(page: str, names: Iterable[str]) -> None:
     """Take a page's values from the address, and keep all others alive across pages.
 
-    ``names`` are those that the page of this key uses; what others left in the address goes.
+    ``names`` are those that the page of this key uses; others are removed from the address.
     """
     written = st.session_state.setdefault(_WRITTEN, {})
     if opened := st.session_state.get(_SHOWN) != page:
@@ -145,19 +145,19 @@ def sync(page: str, names: Iterable[str]) -> None:
         if opened and key(name) not in st.session_state:  # a new tab: another page may ask for it
             put(name, _parsed(name, st.query_params[name]))
         del st.query_params[name]
-    given = {name: st.query_params[name] for name in names if name in st.query_params}
-    old = given in st.session_state[_HAD]
-    news = bool(given) and not old and given != {n: written[n] for n in names if n in written}
+    query = {name: st.query_params[name] for name in names if name in st.query_params}
+    old = query in st.session_state[_HAD]
+    news = bool(query) and not old and query != {n: written[n] for n in names if n in written}
     for name in LINKED:
         if news and name in names:
-            put(name, _parsed(name, given.get(name)))
+            put(name, _parsed(name, query.get(name)))
         elif opened and name in newest:
             put(name, newest[name])
         elif key(name) in st.session_state:
             # Streamlit forgets a widget's value when another page is drawn, unless it is set.
             put(name, get(name))
     if news:
-        written.update(given)
+        written.update(query)
     for name, value in st.session_state.pop(_NEXT, {}).items():
         put(name, value)
 

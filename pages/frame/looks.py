@@ -1,4 +1,4 @@
-"""The look of every page that the theme cannot say: on screen, in the dark, on paper, in a talk."""
+"""Styles beyond the theme: on screen, in dark mode, on paper, in a talk."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from pages.frame import unseen
 STYLE = Path(__file__).with_name("looks.css").read_text("utf-8")
 PRINTING = Path(__file__).with_name("printing.js")
 
-# For a talk: what is read from afar, and nothing that is clicked.
+# For a talk: large text, and no controls.
 PRESENTED = """
 <style>
 html {font-size: 21px}
@@ -25,11 +25,11 @@ LARGE, ROOMY = "large", "roomy"
 
 
 def draw() -> None:
-    """Lay the style over the page that is being drawn."""
+    """Add the style to the current page."""
     st.html(f"<style>{STYLE}</style>")
     unseen.draw("printing", unseen.script(PRINTING))
 
 
 def present() -> None:
-    """Lay the style of a talk over the page that is being drawn."""
+    """Add the style of a talk to the current page."""
     st.html(PRESENTED)

@@ -1,4 +1,4 @@
-"""What the libraries hold stays for good: the search for garbage passes over it."""
+"""Freeze the objects of libraries, so that garbage collection skips them."""
 
 import gc
 import sys
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 def pass_over_libraries() -> None:
-    """Leave what is there now out of the search for garbage, if libraries have come since.
+    """Exclude current objects from garbage collection, if libraries were imported since.
 
     Streamlit has all of memory searched after every answer, which holds back the answer itself and
     every other session; nearly all that is there belongs to libraries. It is called where an answer

@@ -16,7 +16,7 @@ def pick_one(
     place: Any = st,
     **further: Any,
 ) -> Any:
-    """The option that is chosen, a key of ``labels``; ``further`` is given to Streamlit."""
+    """Select one option, a key of ``labels``; Streamlit gets the ``further`` arguments."""
     return place.segmented_control(
         plain(label),
         list(labels),

@@ -1,6 +1,6 @@
-"""Whose runs these are: on a server of one person everybody's, on a shared one the browser's.
+"""Owners of runs: one for all on a personal server, one for each browser on a shared one.
 
-``BNMF_SHARED=1``: a browser is known by its cookie. ``BNMF_SHARED=sign-in``: people are known by
+``BNMF_SHARED=1``: a cookie identifies a browser. ``BNMF_SHARED=sign-in``: users are identified by
 the account they sign in with, as Streamlit's ``[auth]`` is configured.
 """
 
@@ -24,17 +24,17 @@ def is_shared() -> bool:
 
 
 def signs_in() -> bool:
-    """Whether people are known by an account."""
+    """Whether users sign in with an account."""
     return os.environ.get("BNMF_SHARED", "") == SIGN_IN
 
 
 def must_sign_in() -> bool:
-    """Whether whoever is asking has not signed in yet."""
+    """Whether the visitor has to sign in first."""
     return signs_in() and not st.user.is_logged_in
 
 
 def owner() -> str:
-    """Who is asking: the name of the folder of what is theirs."""
+    """The visitor's owner name, which is the name of their folder."""
     if not is_shared():
         return EVERYBODY
     if signs_in():
@@ -46,5 +46,5 @@ def owner() -> str:
 
 
 def is_known() -> bool:
-    """Whether the browser will be known when it comes again."""
+    """Whether the browser will be recognized at its next visit."""
     return not is_shared() or signs_in() or _WITHOUT_COOKIE not in st.session_state

@@ -22,27 +22,27 @@ from pages.frame.lens import Compared, Lens
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
 
-# Factorizations that differ by less differ by rounding, in any unit.
+# Smaller differences between factorizations are rounding, in any unit.
 ALIKE = 1e-6
 
 
 def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
-    """Draw the panel and return what is looked at; designed states stop the page instead.
+    """Draw the panel and return the selection; empty and waiting states stop the page.
 
     ``needed`` are the parts of the analysis that the page needs beside the modes; ``meanwhile``
-    draws what there is to see of runs that are still being made, or have not been compared yet.
+    draws partial results of runs that are still running, or not compared yet.
     """
     ended, passing = _ended(meanwhile)
     analysis = analysed(ended, structure.STAGE, *needed, meanwhile=meanwhile)
     with st.sidebar:
-        looked_at = _panel(analysis, passing)
-        st.caption(plain(looked_at.origin))
+        lens = _panel(analysis, passing)
+        st.caption(plain(lens.origin))
     link.share(*declared.LENS)
-    return looked_at
+    return lens
 
 
 def runs_by_rank(*needed: Stage[Any]) -> dict[int, Compared]:
-    """The same of a page that asks for no distances and no modes, where ranks may differ.
+    """Selected runs of a page without distances and modes, where ranks may differ.
 
     Rank → its runs, in rising order.
     """
@@ -60,14 +60,14 @@ def runs_by_rank(*needed: Stage[Any]) -> dict[int, Compared]:
 def _ended(
     meanwhile: Callable[[list[RunRecord]], None] | None = None,
 ) -> tuple[list[str], bool]:
-    """Ids of the runs chosen that have ended, and whether others go on; their progress is shown."""
+    """Ids of finished runs, and whether others are running; draw their progress."""
     chosen = choosing.runs(forget)
     if waiting := [run.id for run in chosen if run.active]:
 
         def of_all(_: list[RunRecord]) -> None:
             ids = {run.id for run in chosen}
             now = [run for run in store().runs() if run.id in ids]
-            # When all have ended, what they have found is drawn below, and once.
+            # When all have ended, the page draws their results below, once.
             if meanwhile is not None and any(run.active for run in now):
                 meanwhile(now)
 
@@ -80,7 +80,7 @@ def _ended(
 
 
 def _tells(runs: list[RunRecord]) -> bool:
-    """Whether those that have ended say something by themselves: draws alone know of no modes."""
+    """Whether the finished runs suffice for modes: draws alone do not."""
     ended = [run for run in runs if not run.active]
     if all(map(choosing.samples, runs)):
         return bool(ended)
@@ -92,8 +92,8 @@ def analysed(
     *needed: Stage[Any],
     meanwhile: Callable[[list[RunRecord]], None] | None = None,
 ) -> Comparison:
-    """The comparison of these runs with these stages; its progress until they are there."""
-    with view.told():
+    """The comparison of the runs with these stages; shows progress until they are done."""
+    with view.report_errors():
         analysis = runner().analyse(run_ids, needed[0].key)
     for stage in needed:
         if not stage.ready(analysis):
@@ -111,7 +111,7 @@ def analysed(
 
 
 def forget() -> None:
-    """Modes of other runs, or under another distance, begin with a threshold of their own."""
+    """Reset the threshold for other runs, or another distance."""
     link.put("threshold", None)
     link.put("focus", "")
 
@@ -144,24 +144,22 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _suggested(cache_key: str, metric: str, _analysis: Comparison) -> float:
-    """Where the threshold begins, of the analysis that is kept under this."""
     return structure.suggested_threshold(_analysis, metric)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _modes(cache_key: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
-    """Its modes at this threshold."""
     return structure.modes_at(_analysis, metric, threshold)
 
 
 def _in_address(distance: float) -> float:
-    """The distance, or a little more, with as many digits as an address has."""
+    """The distance, rounded up to the digits of an address."""
     near = float(f"{distance:g}")
     return near if near >= distance else float(f"{distance * (1 + 1e-5):g}")
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:
-    """The threshold chosen, from ``finest`` to ``largest``: what differs by less may yet meet."""
+    """Select the threshold, from ``finest`` to ``largest``: closer members may yet merge."""
     now = link.get("threshold")
     if largest <= ALIKE:
         st.caption("All factorizations are the same under this distance.")

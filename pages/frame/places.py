@@ -1,4 +1,4 @@
-"""Where the runs of one owner are, and what works on them; those used lately are at hand."""
+"""Store, scheduler and executors of each owner; recently used ones stay open."""
 
 import threading
 import time
@@ -27,25 +27,25 @@ executors = lazy("bnmf_core.runs.executors")
 runners = lazy("bnmf_core.runs.runner")
 
 SEEN = "seen"
-# Seconds after which a place that nobody has looked at is put away, if nothing is made there.
+# Seconds without use after which an idle place is closed.
 IDLE = 900.0
-# Seconds between two looks for such places, and for owners who have not come again.
+# Seconds between two searches for idle places and absent owners.
 EVERY = 60.0
 DAY = 24 * 3600.0
 
 
 class Place:
-    """What is one owner's.
+    """Store and jobs of one owner.
 
     Parameters
     ----------
     store : the owner's runs. scheduler : makes the owner's jobs.
-    executors : where steps are made, asked for when the first run is looked at.
+    executors : makes the executors of steps, called at the first run.
     host : the place of the owner who shares the runs; None for one's own.
 
     Attributes
     ----------
-    used : when it was last asked for, in seconds that only go forward.
+    used : time of last use, of the monotonic clock.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class Place:
             return self._runner
 
     def start(self, work: Work) -> None:
-        """Queue a study or an exploration; it starts when a place is free."""
+        """Queue a study or an exploration; it starts when a slot is free."""
         self._scheduler.submit(work, self)
 
     def status(self, work: Work) -> JobStatus:
-        """How far a study or an exploration is."""
+        """Status of a study or an exploration."""
         return self._scheduler.status(work, self)
 
     def cancel(self, work: Job) -> None:
-        """Stop a study or an exploration; what it has stored stays."""
+        """Cancel a study or an exploration; its stored parts stay."""
         self._scheduler.cancel(work, self)
 
     def at_work(self, lane: str | None = None) -> list[Job]:
@@ -90,12 +90,12 @@ class Place:
         return self._scheduler.active(self, lane)
 
     def wait(self, timeout: float) -> None:
-        """Block until there are none, or so many seconds have passed; for tests."""
+        """Block until no jobs are left, or the timeout; for tests."""
         self._scheduler.wait(self, timeout)
 
     @property
     def busy(self) -> bool:
-        """Whether something is being made here."""
+        """Whether any job is active."""
         return bool(self.at_work()) or any(run.active for run in self.store.runs())
 
     def close(self) -> None:
@@ -110,8 +110,8 @@ class Places:
 
     Parameters
     ----------
-    home : the folder of the owner of a server that nobody shares, and of those of all others.
-    limits : what one owner may take.
+    home : the folder of a personal server's owner, and the parent of other owners' folders.
+    limits : limits of one owner.
     """
 
     def __init__(self, home: Path, limits: Limits) -> None:
@@ -121,14 +121,14 @@ class Places:
         self._lock = threading.Lock()
         self.scheduler = Scheduler(limits)
         self._executors: Executors | None = None
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
 
     def of(self, owner: str) -> Place:
-        """The place of an owner, made if they are new."""
+        """The place of an owner, created for new ones."""
         return self._at_hand(owner, lambda: self._place(self._store(owner)))
 
     def shown(self, token: str) -> Place:
-        """What a link shows.
+        """The place that a shared link shows.
 
         Raises
         ------
@@ -142,12 +142,12 @@ class Places:
         )
 
     def forget(self, owner: str) -> None:
-        """Stop what is made for an owner, then remove all that is theirs; others keep theirs.
+        """Cancel an owner's jobs, then delete all their data.
 
         Raises
         ------
         RunError
-            When something of theirs has not stopped yet.
+            When a job has not stopped yet.
         """
         with self._lock:
             shown = [f"shown {share.token}" for share in self.shares.of(owner)]
@@ -174,7 +174,6 @@ class Places:
         return Place(store, self.scheduler, self._steps, host)
 
     def _steps(self) -> "Executors":
-        """Where all places have their steps made."""
         with self._lock:
             if self._executors is None:
                 self._executors = executors.Executors(allowed=executors.allowed_schedulers)
@@ -195,17 +194,17 @@ class Places:
         folder = store_of(self.home, owner)
         store = RunStore(folder, most=round(self.limits.disk * 1e9))
         if owner != EVERYBODY:
-            with suppress(OSError):  # a full or read-only disk is looked at all the same
+            with suppress(OSError):  # a full or read-only disk can still be read
                 (folder / SEEN).touch()
         return store
 
     def _put_away(self) -> None:
-        """Now and then, close what nobody uses, and remove those who have not come again."""
+        """From time to time, close idle places and remove absent owners."""
         now = time.monotonic()
         with self._lock:
-            if now - self._looked < EVERY:
+            if now - self._checked < EVERY:
                 return
-            self._looked = now
+            self._checked = now
             idle = [key for key, place in self._places.items() if now - place.used > IDLE]
         for key in idle:
             if not self._places[key].busy:
@@ -216,7 +215,7 @@ class Places:
             before = time.time() - self.limits.keep_days * DAY
             for seen in self.home.glob(f"{OWNERS}/*/{SEEN}"):
                 owner = seen.parent.name
-                with self._lock:  # who comes at this moment is kept, or begins anew
+                with self._lock:  # an owner who returns now stays, or begins anew
                     if owner in self._places or seen.stat().st_mtime >= before:
                         continue
                     gone = take_away(self.home, owner)

@@ -1,4 +1,4 @@
-"""The store and the job runner of whoever is asking."""
+"""The store and the job runner of the visitor."""
 
 from collections import Counter
 from threading import Thread
@@ -28,17 +28,17 @@ plotly = lazy("plotly.graph_objects")
 
 @st.cache_resource(show_spinner=False)
 def places() -> Places:
-    """Where everybody's runs are."""
+    """The places of all owners."""
     return Places(data_home(), read_limits())
 
 
 def place() -> Place:
-    """What is looked at: the visitor's own runs, or those that another owner shows.
+    """The place on view: the visitor's own, or that of an owner who shares it.
 
     Raises
     ------
     NotFoundError
-        When what somebody showed was taken back.
+        When the owner has withdrawn the link.
     """
     return places().shown(link.get("shown")) if link.is_guest() else places().of(owners.owner())
 
@@ -55,7 +55,7 @@ def runner() -> "JobRunner":
 
 @st.cache_resource(show_spinner=False)
 def make_ready() -> Thread:
-    """Load what the next pages need while somebody reads the first one, which needs little."""
+    """Preload modules of the next pages in the background."""
 
     def load() -> None:
         for module in (runners, panel, plotly):
@@ -67,23 +67,23 @@ def make_ready() -> Thread:
 
 
 def run_words(run: RunRecord) -> str:
-    """What a run is: its own name, or "60 random restarts run until they converge"."""
+    """Description of a run: its name, or "60 random restarts run until they converge"."""
     words = run.name or launch.in_words(run.spec)
     return f"{words[:1].upper()}{words[1:]}"
 
 
 def launch_label(started: Launch, data: str) -> str:
-    """How a launch is called: its own name, or its data, which are called ``data``, and rank."""
+    """Label of a launch: its name, or the name of its data and its rank."""
     return started.name or data_and_rank(data, started.rank)
 
 
 def data_and_rank(data: str, rank: int) -> str:
-    """What runs are of, as "Digits, 10 components"."""
+    """Data and rank, such as "Digits, 10 components"."""
     return f"{data}, {rank} component{'s' if rank != 1 else ''}"
 
 
 def dataset_names() -> dict[str, str]:
-    """Datasets by id, newest first; those of one name are told apart by size and arrival."""
+    """Names of datasets by id, newest first; size and arrival make equal names distinct."""
     records = store().dataset_entries()
     taken = Counter(record.name for record in records)
     names = {r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records}

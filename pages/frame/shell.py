@@ -1,4 +1,4 @@
-"""Around every page: its settings, the menus, the page that was asked for."""
+"""Wraps every page: settings, menus, and the requested page."""
 
 from pathlib import Path
 
@@ -13,6 +13,6 @@ memory.pass_over_libraries()
 st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
 looks.draw()
 hovering.draw()
-# Threads that wait for each other's part of a small product hold up all other sessions.
-with one_blas_thread(), view.told():
+# BLAS threads that wait for each other in small products would delay all other sessions.
+with one_blas_thread(), view.report_errors():
     guard.admit().run()

@@ -1,4 +1,4 @@
-"""Scripts that work in the background of a page: nothing of them is seen, nor takes up room."""
+"""Invisible background scripts of a page."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import streamlit as st
 
 
 def draw(name: str, content: str) -> None:
-    """Put HTML with a script on the page that is being drawn; ``name`` tells it from others.
+    """Add HTML with a script to the current page; ``name`` identifies it.
 
     What is called so is not laid out: see ``looks.css``.
     """
@@ -15,13 +15,13 @@ def draw(name: str, content: str) -> None:
         st.html(content, unsafe_allow_javascript=True)
 
 
-def script(path: Path, told: Mapping[str, str] | None = None) -> str:
-    """A file with a script as HTML; ``told`` : words that stand in it, and what takes their place.
+def script(path: Path, replacements: Mapping[str, str] | None = None) -> str:
+    """A script file as HTML; ``replacements`` : words in it → their replacements.
 
-    Nothing that takes a word's place can end the script: what might begin a tag is written as an
+    A replacement cannot end the script: characters that begin a tag are written as an
     escape, which JavaScript reads as the same text.
     """
     text = path.read_text("utf-8")
-    for word, content in (told or {}).items():
+    for word, content in (replacements or {}).items():
         text = text.replace(word, content.replace("<", "\\u003c"), 1)
     return f"<script>{text}</script>"

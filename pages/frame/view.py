@@ -1,6 +1,6 @@
-"""How results appear: every chart with a title, a reading help, its table, download and origin.
+"""Display of results: every chart has a title, a reading help, a table, downloads and its origin.
 
-What is passed to these functions is text, never Markdown.
+These functions take plain text, never Markdown.
 """
 
 import html
@@ -21,7 +21,7 @@ from bnmf_core.store import disk
 from pages.frame import link
 from pages.frame.words import plain
 
-if TYPE_CHECKING:  # loads what the first page does not need
+if TYPE_CHECKING:  # the first page does not need these
     from pathlib import Path
 
     import pandas as pd
@@ -36,7 +36,7 @@ types = lazy("pandas.api.types")
 sketch = lazy("bnmf_core.figures.sketch")
 figure_files = lazy("bnmf_core.share.figure_files")
 
-# Nothing offers to send a chart to a company's server.
+# No button that sends a chart to Plotly's server.
 CONFIG = {
     "displaylogo": False,
     "showSendToCloud": False,
@@ -50,15 +50,15 @@ BEHIND = "The table behind the chart, and downloads"
 
 
 def problem(error: object) -> None:
-    """Say what went wrong."""
+    """Show an error."""
     st.error(plain(error))
 
 
 @contextmanager
 def inside_fragment() -> Iterator[None]:
-    """Where a fragment is drawn: no chart is then one of its own.
+    """Draw a fragment; charts in it are no fragments of their own.
 
-    Of a fragment in a fragment Streamlit may send what is in it without what it is in, and the
+    Streamlit may send a nested fragment without its parent, and the
     browser ends with a white page ("Bad delta path index").
     """
     before = _INSIDE.set(True)
@@ -69,8 +69,8 @@ def inside_fragment() -> Iterator[None]:
 
 
 @contextmanager
-def told(ends: bool = True) -> Iterator[None]:
-    """Where something may go wrong: what did is said in a sentence, and the page ``ends``."""
+def report_errors(ends: bool = True) -> Iterator[None]:
+    """Show errors of the block in a sentence; then the page ``ends``."""
     try:
         yield
     except (BNMFError, OSError, sqlite3.Error) as error:
@@ -80,17 +80,17 @@ def told(ends: bool = True) -> Iterator[None]:
 
 
 def safely(act: Callable[..., object]) -> Callable[..., None]:
-    """``act`` for a click: what goes wrong is said above the page."""
+    """Callback that calls ``act`` and shows its errors above the page."""
 
-    def clicked(*given: object) -> None:
-        with told(ends=False):
-            act(*given)
+    def clicked(*arguments: object) -> None:
+        with report_errors(ends=False):
+            act(*arguments)
 
     return clicked
 
 
 def nothing(words: str, *page_keys: str) -> NoReturn:
-    """There is nothing to show: say why, link to the pages that help, end the page."""
+    """Show why the page is empty, link to the pages that help, and end the page."""
     st.info(plain(words))
     for key in page_keys:
         link.to(key)
@@ -109,17 +109,17 @@ def chart(
     talk: bool = False,
     tall: bool = False,
 ) -> Any:
-    """Draw a figure; below it, how to read it and a menu with its table, downloads and origin.
+    """Draw a figure with its reading help and a menu with its table, downloads and origin.
 
-    ``table`` : what takes long to put together is handed over as a function, called when needed.
-    ``on_select`` : called with the points selected when these have changed, before the page is
-    drawn. A chart that is drawn anew has no selection, which says nothing.
-    ``tall`` : it is as high as what it stands in. ``talk`` : so it is, and it has no buttons.
+    ``table`` : a frame, or a function that makes it when needed.
+    ``on_select`` : called with the selected points when they have changed, before the page is
+    drawn, but not when a new chart resets the selection.
+    ``tall`` : the chart fills its container. ``talk`` : the same, without buttons.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
     figure.update_layout(meta={"origin": origin})
-    # Without the little HTML that charts read.
+    # Strip the HTML of Plotly titles.
     title = html.unescape(re.sub(r"<[^>]*>", " ", sketch.title_of(figure) or name))
     options = {
         "key": f"chart_{name}",
@@ -144,18 +144,18 @@ def chart(
 
 
 def image(file: "Path", words: str) -> None:
-    """Draw a picture that comes with the program."""
+    """Draw a picture file that is shipped with the program."""
     st.image(str(file), alt=words)
 
 
 def sketch_of(figure: "go.Figure", name: str, words: str) -> None:
-    """Draw a small picture that stands for a page's chart: no buttons, no table of its own."""
+    """Draw a small chart without buttons and table."""
     config = CONFIG | {"displayModeBar": False}
     st.plotly_chart(figure, key=f"chart_{name}", config=config, height="content", alt=words)
 
 
 def table(rows: "pd.DataFrame | Styler", called: str, **options: Any) -> Any:
-    """Draw a table; ``called`` is what it is called where it is not seen. A dash: no value.
+    """Draw a table; ``called`` is its alternative text. Missing values are dashes.
 
     Returns its selection event when the ``options`` of :func:`st.dataframe` ask for one.
     """
@@ -163,29 +163,29 @@ def table(rows: "pd.DataFrame | Styler", called: str, **options: Any) -> Any:
 
 
 def picture(drawn: "Picture", origin: str) -> None:
-    """Draw a picture that the engine made."""
+    """Draw a picture made by the engine."""
     if drawn.figure is not None:
         chart(drawn.figure, drawn.reading, name=drawn.key, origin=origin, table=drawn.table)
 
 
 def is_open(fold: Any) -> bool:
-    """Whether a fold or a menu has been opened; what is in it is made only then."""
+    """Whether a fold or a menu is open; its content is made only then."""
     return bool(fold.open)
 
 
 @st.fragment
 def fold(title: str, key: str, draw: Callable[[], None]) -> None:
-    """A fold that opens by itself, without the rest of the page: ``draw`` makes what is in it."""
+    """A fold that opens without a rerun of the page; ``draw`` makes its content."""
     box = st.expander(plain(title), key=key, on_change="rerun")
     if is_open(box):
-        with box, inside_fragment(), told(ends=False):
+        with box, inside_fragment(), report_errors(ends=False):
             draw()
 
 
 def _below(
     figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
 ) -> None:
-    """How to read a chart, and the menu with what stands behind it, sent when it is opened."""
+    """The reading help of a chart and its menu, whose content is sent when it is opened."""
     with st.container(horizontal=True, wrap=False):
         st.markdown(f":small[{plain(reading)}]", width="stretch")
         menu = st.popover(
@@ -195,11 +195,11 @@ def _below(
         if is_open(menu):
             made = rows() if callable(rows) else rows
             _files(figure, reading, name, origin, title, made)
-        else:  # it opens where there is room for what will be in it
+        else:  # reserve room for the content
             st.container(height=MENU, border=False).caption("The table comes …")
 
 
-# By itself, so that its menu opens at once.
+# A fragment, so that its menu opens at once.
 _below_alone = st.fragment(_below)
 
 
@@ -235,7 +235,7 @@ def _files(
 
 
 def csv(table: "pd.DataFrame") -> bytes:
-    """CSV in which no text can be taken for a formula by a spreadsheet."""
+    """CSV in which spreadsheets take no text for a formula."""
     safe = table.rename(columns=lambda name: no_formula(str(name)))
     for column in safe.columns:
         if not types.is_numeric_dtype(safe[column]):

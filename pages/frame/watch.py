@@ -1,4 +1,4 @@
-"""Polling: one fragment that redraws progress until nothing is active any more."""
+"""Polling: a fragment that redraws progress until no job is active."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +21,9 @@ from pages.frame.words import left, plain
 compiling = lazy("bnmf_core.numerics.compiling")
 
 EVERY = 1.0
-# The part of a run that has to be made before the time left is told: the beginning misleads.
+# Fraction of a run after which the time left is shown: earlier estimates mislead.
 ENOUGH = 0.1
-# Above this part nothing is said of the time left.
+# Fraction of a run above which the time left is not shown.
 ALMOST = 0.97
 
 
@@ -50,10 +50,10 @@ def progress_bar(run: RunRecord) -> None:
 
 
 def _in_blocks(run: RunRecord) -> bool:
-    """Whether a run goes through data that are larger than memory."""
+    """Whether a run's data are larger than memory."""
     try:
         return bool(run.message) and store().dataset(run.dataset).whole is not None
-    except BNMFError:  # gone or damaged, which is told elsewhere
+    except BNMFError:  # deleted or damaged; other pages report it
         return False
 
 
@@ -92,7 +92,7 @@ def runs_until_done(
 ) -> None:
     """Progress bars of runs, and a cancel button, until all have ended, or ``each`` of them.
 
-    ``meanwhile`` draws what there is to see of them already.
+    ``meanwhile`` draws their partial results.
     """
 
     def watched() -> list[RunRecord]:
@@ -130,7 +130,7 @@ def runs_until_done(
 
 
 def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> None:
-    """Progress of an analysis until one of its stages is there; then the page is redrawn."""
+    """Show progress of an analysis until one of its stages is done; then redraw the page."""
 
     def status() -> JobStatus:
         runner().analyse(found.run_ids, stage.key)  # somebody still watches it
@@ -159,7 +159,7 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
 
 
 def beside(found: Comparison, stage: Stage[Any], waiting_for: str) -> bool:
-    """Whether a stage is there; while it is not, its progress, and the page is drawn without it."""
+    """Whether a stage is done; otherwise show its progress, and draw the page without it."""
     if stage.ready(found):
         return True
     analysis_until(found, stage, waiting_for)

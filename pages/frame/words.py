@@ -1,4 +1,4 @@
-"""Text on screen: what comes from files is never markup; times and sizes in words."""
+"""Text on screen: escaped text from files; times and sizes in words."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ JOINER = "\N{WORD JOINER}"
 
 
 def plain(text: object) -> str:
-    """Text shown as it is: no Markdown, no HTML, no formulas, links, icons or emoji."""
+    """Escape Markdown, HTML, formulas, links, icons and emoji."""
     return _plain(str(text))
 
 
@@ -33,25 +33,25 @@ def _plain(text: str) -> str:
 
 
 def shown(labels: Mapping[Any, str]) -> Callable[[Any], str]:
-    """For options whose labels would be read as Markdown: each as plain text."""
+    """``format_func`` of options whose labels are parsed as Markdown: escaped labels."""
     return lambda key: plain(labels[key])
 
 
 def labelled(labels: Mapping[Any, str]) -> Callable[[Any], str]:
-    """For options of a menu, which knows no Markdown.
+    """``format_func`` of a menu, which does not parse Markdown.
 
-    A label that a browser was sent and that has changed since comes back in place of its option.
+    A label that has changed since it was sent to the browser comes back in place of its option.
     """
     return lambda key: labels.get(key, str(key))
 
 
 def capital(text: str) -> str:
-    """Text as a sentence begins."""
+    """Capitalize the first letter."""
     return text[:1].upper() + text[1:]
 
 
 def with_unit(label: str, unit: str) -> str:
-    """A label with its unit behind it, if it has one."""
+    """A label with its unit, if it has one."""
     return f"{label} ({unit})" if unit else label
 
 
@@ -70,7 +70,7 @@ def duration(seconds: float) -> str:
 
 
 def left(seconds: float | None) -> str:
-    """The time that something still takes, as far as it is known."""
+    """The time left, if it is known."""
     if seconds is None:
         return "time left unknown yet"
     return f"{'' if seconds < 1 else 'about '}{duration(seconds)} left"

@@ -1,4 +1,4 @@
-"""The glossary in a drawer, from the heading of every page: what do the words on screen mean?"""
+"""The glossary in a drawer, opened from the heading of every page."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from pages.glossary_parts.terms import terms
 
 
 def button() -> None:
-    """What opens the drawer."""
+    """The button that opens the drawer."""
     if st.button(
         "Glossary",
         icon=":material/dictionary:",
@@ -21,10 +21,10 @@ def button() -> None:
 
 @st.dialog("Glossary", width="medium")
 def _drawer() -> None:
-    asked = st.text_input("Find", placeholder="a word, such as posterior", max_chars=60)
-    found = [term for term in terms() if term.holds(asked)]
+    query = st.text_input("Find", placeholder="a word, such as posterior", max_chars=60)
+    found = [term for term in terms() if term.holds(query)]
     if not found:
-        st.info(plain(f"No term has {asked!r} in its name or its meaning; try a shorter word."))
+        st.info(plain(f"No term has {query!r} in its name or its meaning; try a shorter word."))
     for term in found:
         with st.container(border=True):
             source = f"  \n:small[{plain(term.source)}]" if term.source else ""

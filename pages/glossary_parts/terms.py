@@ -1,4 +1,4 @@
-"""The terms of the glossary, as ``terms.toml`` holds them."""
+"""The terms of the glossary in ``terms.toml``."""
 
 import tomllib
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Term:
-    """What a word on screen means, the page where it is seen, and where it comes from.
+    """Meaning of a term, the page that shows it, and its source.
 
-    ``words`` : how it is spoken of in sentences, its name if left out.
+    ``words`` : its forms in sentences, by default its name.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Term:
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """How it is spoken of in sentences."""
+        """Its forms in sentences."""
         return tuple(self.words) or (self.name,)
 
     def holds(self, words: str) -> bool:

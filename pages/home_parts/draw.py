@@ -1,6 +1,6 @@
 """The pictures of the examples' cards: ``python -m pages.home_parts.draw [KEY]``.
 
-Each shows components of the best of a few restarts of the example, drawn as what they are.
+Each shows components of the best of a few restarts of the example.
 """
 
 import sys
@@ -19,7 +19,7 @@ from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import component_color
 from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.runs.examples import EXAMPLES, Example
-from studies.atlas.findings import kept
+from studies.atlas.findings import shipped
 
 FOLDER = Path(__file__).resolve().parent / "cards"
 WIDTH, HEIGHT, EDGE = 780, 280, 12
@@ -112,10 +112,10 @@ def card(example: Example) -> Image.Image:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    asked = sys.argv[1:] or [*EXAMPLES, "atlas"]
-    for key in [key for key in asked if key in EXAMPLES]:
+    keys = sys.argv[1:] or [*EXAMPLES, "atlas"]
+    for key in [key for key in keys if key in EXAMPLES]:
         shown = EXAMPLES[key]
         card(shown).quantize(64).save(FOLDER / f"{key}.png", optimize=True)
-    if "atlas" in asked:
-        shares = [told[0][1]["elsewhere"] for told in kept().values()]
+    if "atlas" in keys:
+        shares = [ranked[0][1]["elsewhere"] for ranked in shipped().values()]
         bars(shares).quantize(64).save(FOLDER / "atlas.png", optimize=True)

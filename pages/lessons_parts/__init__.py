@@ -1,1 +1,1 @@
-"""What only the page Lessons uses: one file a lesson, and what all of them share."""
+"""The page Lessons: one file per lesson, and shared parts."""

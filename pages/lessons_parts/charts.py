@@ -1,4 +1,4 @@
-"""Charts of lessons: as high as the window allows, and with larger letters in a talk."""
+"""Charts of lessons: they fill the window, and have larger fonts in a talk."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,17 +8,17 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.frame import looks, view
 from pages.lessons_parts import touch
 
-# Pixels of letters in a talk, and of numbers in the cells of a matrix.
+# Font sizes in a talk, of text and of numbers in the cells of a matrix, in pixels.
 LETTERS, IN_CELLS = 17, 13
 
 
 def first() -> DeltaGenerator:
-    """Where the chart goes: before what moves it, so that it is seen at once on any screen."""
+    """Container of the chart above its controls, visible at once on any screen."""
     return st.container(gap="xsmall")
 
 
 def chart(figure: go.Figure, reading: str, *, name: str, origin: str, table: pd.DataFrame) -> None:
-    """Draw a figure with what it needs to be read; in a talk without buttons."""
+    """Draw a figure with its reading help; in a talk without buttons."""
     if not touch.presenting():
         with st.container(key=f"{looks.ROOMY}_{name}"):
             view.chart(figure, reading, name=name, origin=origin, table=table, tall=True)

@@ -8,12 +8,12 @@ from bnmf_core.compare.coverage import covering_balls, covering_numbers
 from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
-# Radii of the picture; what each step shows: the radii of the paper's figures 2 and 3, and one
-# where two modes are still told apart although nothing within them is.
+# Radii of the picture; radius of each step: those of the paper's figures 2 and 3, and one
+# that distinguishes two modes but nothing within them.
 EPSILONS = np.arange(51) / 10.0
 SHOWN = {1: 1.0, 2: 2.5, 3: 4.0}
 NAMES = ("One mode", "Two modes")
-# Half the width of the picture in the points' unit, and more where balls need it.
+# Half the width of the picture in the points' unit; balls may need more.
 REACH = 3.6
 
 
@@ -64,7 +64,7 @@ def _at(epsilon: float) -> int:
 
 
 def sentence(epsilon: float) -> str:
-    """How many balls each set needs now, and which needs more than one for longer."""
+    """Number of balls that each set needs, and the set that needs several up to larger radii."""
     one, two = (int(curve(which)[_at(epsilon)]) for which in (0, 1))
     balls = f"{one} ball{'s' if one > 1 else ''}"
     if one > two:

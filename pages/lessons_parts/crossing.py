@@ -1,4 +1,4 @@
-"""Lesson 4: a chain in its mode, against four other ways to look."""
+"""Lesson 4: a chain that stays in its mode, against four other methods."""
 
 from functools import cache
 from typing import Any
@@ -8,7 +8,7 @@ from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
-# What each step shows: the ways on the picture.
+# The methods that each step shows.
 SHOWN = {
     1: ("gibbs", "random_restarts", "q_transform", "rrt", "mode_jumps"),
     2: ("random_restarts", "q_transform", "rrt"),
@@ -19,13 +19,13 @@ LEGEND = ("the two answers", "near the first", "near the second", "near neither"
 
 @cache
 def ways() -> dict[str, dict[str, Any]]:
-    """What each way found, by the key of its algorithm."""
+    """Results of each method, by the key of its algorithm."""
     return {way["key"]: way for way in stored("crossing")["ways"]}
 
 
 @cache
 def facts() -> dict[str, float]:
-    """How many factorizations of each way lie near the first and the second answer, and R̂."""
+    """Factorizations of each method near the first and the second mode, and R̂."""
     found: dict[str, float] = {
         name: stored("crossing")[name] for name in ("sigma", "epsilon", "chains")
     }
@@ -39,8 +39,8 @@ def facts() -> dict[str, float]:
 
 
 def sentence(step: int) -> str:
-    """Who found the second answer, and what R̂ says of who did not."""
-    told = {
+    """Which samplers found the second mode, and their R̂."""
+    templates = {
         1: (
             "Four Gibbs chains agree, R̂ = {gibbs_r_hat:.2f}, and none of their {gibbs_made} draws "
             "is near the second answer; restarts ended there {random_restarts_second} times of "
@@ -56,7 +56,7 @@ def sentence(step: int) -> str:
             "half of the probability is; Gibbs spends {gibbs_share:.0%}."
         ),
     }
-    return told[step].format_map(facts())
+    return templates[step].format_map(facts())
 
 
 def _label(key: str) -> str:
@@ -65,16 +65,16 @@ def _label(key: str) -> str:
 
 
 def show(step: int, say: Say) -> None:
-    """The triangles of each way, one after the other."""
-    kept = stored("crossing")
+    """Animate the triangles of each method."""
+    numbers = stored("crossing")
     count = max(len(ways()[key]["corners"]) for key in SHOWN[step])
     data = {
         "ways": [
             {"label": _label(key), **{name: ways()[key][name] for name in ("corners", "near")}}
             for key in SHOWN[step]
         ],
-        "answers": kept["answers"],
-        "points": kept["points"],
+        "answers": numbers["answers"],
+        "points": numbers["points"],
         "legend": LEGEND,
         "count": count,
         "shown": count,

@@ -1,4 +1,4 @@
-"""Lesson 11: three kinds of doubt, of which more data end two."""
+"""Lesson 11: three kinds of uncertainty, two of which vanish with more data."""
 
 from functools import cache
 from typing import Any
@@ -20,15 +20,15 @@ WAYS = {
     "draws": "Posterior draws",
 }
 FEW, SOME, MANY = 0, 1, 2
-# What each step shows: how many counts, from 0, and which way.
+# Level of counts (from 0), and kind of uncertainty, of each step.
 SHOWN = {1: (SOME, "counts"), 2: (SOME, "starts"), 3: (SOME, "draws")}
-# Degrees of the axis; farther from the best restart, a restart has ended in the other answer.
+# Degrees of the axis; angle from the best restart beyond which a restart is in the other mode.
 FARTHEST, APART = 42.0, 20.0
 
 
 @cache
 def levels() -> list[dict[str, Any]]:
-    """What was computed with few counts, with some and with many."""
+    """Stored results with few, some and many counts."""
     found: list[dict[str, Any]] = stored("doubt")["levels"]
     return found
 
@@ -39,7 +39,7 @@ def angles(level: int, way: str) -> np.ndarray:
 
 
 def other(level: int) -> tuple[int, float]:
-    """How many restarts end in the other answer, and how far away it is, degrees."""
+    """Number of restarts in the other mode, and its distance in degrees."""
     away = angles(level, "starts")
     away = away[away > APART]
     return away.size, float(np.median(away))
@@ -47,7 +47,7 @@ def other(level: int) -> tuple[int, float]:
 
 @cache
 def facts() -> dict[str, float]:
-    """Medians, and the other answer, with few counts, with some and with many."""
+    """Medians, and the other mode, with few, some and many counts."""
     found: dict[str, float] = {"each": angles(SOME, "counts").size}
     for name, level in (("few", FEW), ("some", SOME), ("many", MANY)):
         second, apart = other(level)
@@ -63,7 +63,7 @@ def facts() -> dict[str, float]:
 
 
 def sentence(level: int, way: str) -> str:
-    """How far one kind of doubt reaches."""
+    """The extent of one kind of uncertainty."""
     counts, away = levels()[level]["counts"], angles(level, way)
     if way == "starts":
         second, apart = other(level)
@@ -80,7 +80,7 @@ def sentence(level: int, way: str) -> str:
 
 
 def show(step: int, say: Say) -> None:
-    """The angles by all three ways, one of them brought forward."""
+    """The angles of all three kinds, one of them highlighted."""
     level, way = SHOWN[step]
     drawn = charts.first()
     if not touch.presenting():
@@ -91,12 +91,12 @@ def show(step: int, say: Say) -> None:
             [FEW, SOME, MANY],
             default=level,
             required=True,
-            format_func=shown({k: f"{one['counts']:,}" for k, one in enumerate(levels())}),
+            format_func=shown({k: f"{stored['counts']:,}" for k, stored in enumerate(levels())}),
             key=f"doubt_counts_{step}",
         )
     say(sentence(level, way))
-    found = {one: angles(level, one) for one in WAYS}
-    rows = [(DOUBTS[one][0], degrees) for one, of in found.items() for degrees in of]
+    found = {kind: angles(level, kind) for kind in WAYS}
+    rows = [(DOUBTS[kind][0], degrees) for kind, of in found.items() for degrees in of]
     with drawn:
         charts.chart(
             doubts(found, way, FARTHEST),

@@ -1,6 +1,6 @@
 """The pictures of the lessons' cards: ``python -m pages.lessons_parts.draw``.
 
-Each is the picture of its lesson, small: the same numbers in a few lines of SVG.
+Each is a small version of its lesson's picture: the same numbers in a few lines of SVG.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,9 +33,9 @@ DASHED = {"stroke": HIGHLIGHT, "stroke_dasharray": "4 3"}
 
 
 def tag(name: str, **attributes: object) -> str:
-    """One element; underlines in names of attributes stand for hyphens."""
-    said = (f'{key.replace("_", "-")}="{_short(value)}"' for key, value in attributes.items())
-    return f"<{name} {' '.join(said)}/>"
+    """One element; underscores in names of attributes become hyphens."""
+    words = (f'{key.replace("_", "-")}="{_short(value)}"' for key, value in attributes.items())
+    return f"<{name} {' '.join(words)}/>"
 
 
 def _short(value: object) -> str:
@@ -56,7 +56,7 @@ def dots(places: np.ndarray, radius: float = 3.0, **attributes: object) -> list[
 
 
 def put(places: np.ndarray, x: float, y: float, size: float) -> np.ndarray:
-    """Places whose y points up, around (x, y), a unit being ``size``."""
+    """Pixel positions of points whose y axis points up, around (x, y) with unit ``size``."""
     return np.array([x, y]) + np.asarray(places) * [size, -size]
 
 
@@ -75,7 +75,7 @@ def triangles() -> list[str]:
 
 
 def orders() -> list[str]:
-    """A basis beside itself in another order: one factorization."""
+    """A basis in two orders: one factorization."""
     A, _ = scale.first()
     drawn = [tag("path", d="M118 64H142M118 76H142", stroke=INK, stroke_width=3)]
     for left, order in ((28, [0, 1, 2]), (160, [2, 0, 1])):
@@ -102,7 +102,7 @@ def balls() -> list[str]:
 
 
 def chains() -> list[str]:
-    """A chain that stays in one answer, and one that visits both."""
+    """A chain that stays in one mode, and one that visits both."""
     drawn = []
     answers = np.array(crossing.stored("crossing")["answers"])
     for x, key in ((68, "gibbs"), (192, "mode_jumps")):
@@ -141,7 +141,7 @@ def losses() -> list[str]:
 
 
 def particles() -> list[str]:
-    """Particles as large as their Stein weights, on the ridge of a posterior."""
+    """Particles on the ridge of a posterior, sized by their Stein weights."""
     places = weights.places_of(1)
     found, *_ = weights.weighed(tuple(places.ravel().tolist()))
     along = np.linspace(-1.6, 1.6, 30)
@@ -182,7 +182,7 @@ def paths() -> list[str]:
 
 
 def strips() -> list[str]:
-    """Four chains on one axis, of which two lie apart from the others."""
+    """Four chains on one axis, two of them apart from the others."""
     drawn = []
     chains = np.array(settled.lengths()[settled.SHOWN[2][0]]["draws"], dtype=float)[:, ::2]
     for k, chain in enumerate(chains):

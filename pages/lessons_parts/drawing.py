@@ -28,12 +28,12 @@ def cards() -> None:
 
 
 def number(lesson: Lesson) -> int:
-    """Its place among the lessons, from 1."""
+    """Number of a lesson, from 1."""
     return list(LESSONS).index(lesson.key) + 1
 
 
 def beside(lesson: Lesson, step: int, way: int) -> tuple[str, int] | None:
-    """The lesson and step after this one (``way`` 1) or before it (−1); None at the ends."""
+    """The next (``way`` 1) or previous (−1) lesson and step; None at the ends."""
     at = (number(lesson) - 1) * len(STEPS) + step - 1 + way
     if not 0 <= at < len(LESSONS) * len(STEPS):
         return None
@@ -41,13 +41,13 @@ def beside(lesson: Lesson, step: int, way: int) -> tuple[str, int] | None:
 
 
 def go(key: str | None, step: int | None = None) -> None:
-    """Turn to a step of a lesson, or to the cards; in a callback only."""
+    """Open a step of a lesson, or the cards; in a callback only."""
     link.put("lesson", key)
     link.put("step", step)
 
 
 def lesson_page(lesson: Lesson, step: int) -> None:
-    """One lesson: the picture and what it says on the left, the texts on the right."""
+    """One lesson: the picture and its sentence on the left, the texts on the right."""
     _above(lesson)
     left, right = st.columns([10, 3], gap="medium")
     with left:
@@ -61,10 +61,10 @@ def lesson_page(lesson: Lesson, step: int) -> None:
             label_visibility="collapsed",
             format_func=lambda chosen: f"Step {chosen:d}",
         )
-        st.markdown(plain(lesson.said(lesson.steps[step - 1])))
+        st.markdown(plain(lesson.filled(lesson.steps[step - 1])))
         for question in lesson.questions:
-            with st.expander(plain(lesson.said(question.asked))):
-                st.markdown(plain(lesson.said(question.answer)))
+            with st.expander(plain(lesson.filled(question.text))):
+                st.markdown(plain(lesson.filled(question.answer)))
         with st.container(border=True):
             st.markdown(f"**On your data.** {plain(lesson.on_your_data)}")
             link.to(lesson.page)
@@ -117,7 +117,7 @@ def presented(lesson: Lesson, step: int) -> None:
     with left:
         _picture(lesson, step)
     with right:
-        st.markdown(plain(lesson.said(lesson.steps[step - 1])))
+        st.markdown(plain(lesson.filled(lesson.steps[step - 1])))
         st.markdown(f":small[Lesson {number(lesson):d} of {len(LESSONS):d} · step {step:d} of 3]")
         touch.keys(lambda way: _pressed(lesson, step, way))
 

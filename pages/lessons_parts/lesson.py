@@ -1,18 +1,18 @@
-"""What a lesson is: one idea, one picture to touch, three steps, three questions."""
+"""A lesson: one idea, one interactive picture, three steps, three questions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Facts = Callable[[], Mapping[str, float | str]]
-# Writes the one sentence that says what a picture shows above it.
+# Writes the sentence above a picture.
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question and its answer, which unfolds."""
+    """A question and its answer in a fold."""
 
-    asked: str
+    text: str
     answer: str
 
 
@@ -20,12 +20,12 @@ class Question:
 class Lesson:
     """One lesson.
 
-    ``key`` stands in the address; ``idea`` is one sentence; ``paper`` says where it comes from.
+    ``key`` is part of the address; ``idea`` is one sentence; ``paper`` is the source.
     ``steps`` are three texts and ``questions`` three questions with answers. ``show`` draws the
-    picture as the step, 1 to 3, has it, and says in one sentence what it shows now, before what
-    takes long to draw.
-    ``page`` is where to try it on one's own data, and ``on_your_data`` how. What texts name in
-    braces, as in ``{angle:.0f}``, is computed by ``facts``.
+    picture of the step, 1 to 3, and writes one sentence about it before any
+    slow drawing.
+    ``page`` is where to try it on one's own data, and ``on_your_data`` how. Placeholders in
+    texts, such as ``{angle:.0f}``, are computed by ``facts``.
     """
 
     key: str
@@ -39,6 +39,6 @@ class Lesson:
     on_your_data: str
     facts: Facts = field(default=dict)
 
-    def said(self, text: str) -> str:
-        """One of its texts, with the numbers that it names."""
+    def filled(self, text: str) -> str:
+        """A text with its placeholders filled."""
         return text.format_map(self.facts())

@@ -13,14 +13,14 @@ from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
-# What each step shows: which draw of the noise, 0 being none, and how far the noise model is
-# believed.
+# Draw of the noise (0: none) and likelihood power of each
+# step.
 SHOWN = {1: (0, "1"), 2: (1, "1"), 3: (1, "0.1")}
 BELIEFS = {"1": "at its word", "0.1": "a tenth"}
 
 
 def weighed(draw: int) -> dict[str, Any]:
-    """What was computed for a draw of the noise, counted from 1, or without noise, 0."""
+    """Stored results for a draw of the noise, from 1, or without noise, 0."""
     found: dict[str, Any] = stored("mass")["draws"][draw]
     return found
 
@@ -32,7 +32,7 @@ def mass(draw: int, belief: str) -> np.ndarray:
 
 @cache
 def facts() -> dict[str, float]:
-    """The numbers without noise and of the first draw, and how masses differ between draws."""
+    """Numbers without noise and of the first draw, and the range of masses over draws."""
     first, exact = weighed(1), weighed(0)["masses"]["1"]
     heavier = [float(mass(draw, "1").max()) for draw in range(1, len(stored("mass")["draws"]))]
     nats = max(first["below_best"])
@@ -65,7 +65,7 @@ def sentence(draw: int, belief: str) -> str:
 
 
 def show(step: int, say: Say) -> None:
-    """The two modes by all three measures."""
+    """The two modes under all three measures."""
     draw, belief = SHOWN[step]
     drawn = charts.first()
     if not touch.presenting():

@@ -1,4 +1,4 @@
-"""The lessons, in the order in which they build on each other: one line each."""
+"""The lessons, each of which builds on those before it."""
 
 from pages.lessons_parts import (
     covering,

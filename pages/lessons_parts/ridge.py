@@ -19,9 +19,9 @@ from pages.lessons_parts.lesson import Lesson, Question, Say
 
 ACROSS, ALONG = "across", "along"
 PAIRS = {ACROSS: "0° to the other fits", ALONG: "first to last of the other fits"}
-# What each step shows: a, and the two fits between which a path is sought.
+# a of each step, and the two fits that a path may join.
 SHOWN = {1: (0.5, ACROSS), 2: (0.6, ALONG), 3: (0.6, ACROSS)}
-# Where the path of a step is first seen, and the largest error that the picture has room for.
+# Initial position on the path of each step, and the largest error in the picture.
 HALFWAY, HIGHEST = 12, 0.07
 
 
@@ -37,7 +37,7 @@ def ends(a: float, pair: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def path(a: float, pair: str) -> Path:
-    """The best path that the engine finds between them."""
+    """The best path that the engine finds between the fits."""
     problem = Problem.without_model(uniqueness.matrix(a), 3)
     return lowest_path(problem, *ends(a, pair))
 
@@ -58,7 +58,7 @@ def separate(a: float, pair: str) -> bool:
 
 @cache
 def facts() -> dict[str, float]:
-    """How high the three paths are, and what that is in nats."""
+    """Heights of the three paths, and their nats."""
     known = uniqueness.facts()
     sigma = ASSUMED["sigma"]
     return {
@@ -72,12 +72,12 @@ def facts() -> dict[str, float]:
 
 
 def below(error: float) -> float:
-    """The least hundredth of a percent that is larger."""
+    """The value rounded up to a hundredth of a percent."""
     return math.floor(1e4 * error + 1.0) / 1e4
 
 
 def sentence(a: float, pair: str, place: int) -> str:
-    """What the path is, and the error at a place on it."""
+    """The kind of path, and the error at a position on it."""
     along = errors(a, pair)
     verdict = (
         f"two islands: on the best path found the error rises to {along.max():.1%}"
@@ -88,7 +88,7 @@ def sentence(a: float, pair: str, place: int) -> str:
 
 
 def ask(step: int) -> tuple[float, str]:
-    """The number a and the pair of fits."""
+    """Select the number a and the pair of fits."""
     a, pair = SHOWN[step]
     if touch.presenting():
         return a, pair
@@ -101,7 +101,7 @@ def ask(step: int) -> tuple[float, str]:
 
 
 def show(step: int, say: Say) -> None:
-    """The triangle on its way, and the error along the path."""
+    """The triangle along the path, and the error along it."""
     drawn = charts.first()
     a, pair = ask(step)
     data = uniqueness.matrix(a)

@@ -14,7 +14,7 @@ from pages.frame.words import plain
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
-# What each step shows: by how much part 1 is stretched, and the order.
+# Scale of component 1, and the order, of each step.
 SHOWN = {1: (4.0, "1, 2, 3"), 2: (1.0, "3, 1, 2"), 3: (4.0, "3, 1, 2")}
 STRETCHES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 ORDERS = {"1, 2, 3": [0, 1, 2], "2, 1, 3": [1, 0, 2], "3, 1, 2": [2, 0, 1], "3, 2, 1": [2, 1, 0]}
@@ -22,13 +22,13 @@ ORDERS = {"1, 2, 3": [0, 1, 2], "2, 1, 3": [1, 0, 2], "3, 1, 2": [2, 0, 1], "3, 
 
 @cache
 def first() -> tuple[np.ndarray, np.ndarray]:
-    """A (5, 3) and W (3, 6) as they were made."""
+    """The original A (5, 3) and W (3, 6)."""
     (truth,) = low_rank(5, 6, 3, rng=np.random.default_rng(4)).truth
     return truth.A, truth.W
 
 
 def changed(stretch: float, order: str) -> tuple[np.ndarray, np.ndarray]:
-    """The same factorization with part 1 stretched, and the parts in another order."""
+    """The same factorization with component 1 scaled, and another order of components."""
     A, W = first()
     by = np.array([stretch, 1.0, 1.0])
     return (A * by)[:, ORDERS[order]], (W / by[:, None])[ORDERS[order]]
@@ -36,12 +36,12 @@ def changed(stretch: float, order: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def facts() -> dict[str, float]:
-    """By how much the entries of A move in step 3, where nothing has changed."""
+    """Relative change of A in step 3, although the factorization is the same."""
     return {"moved": moved(*SHOWN[3])}
 
 
 def moved(stretch: float, order: str) -> float:
-    """How far the entries of A are from where they were, relative to their size."""
+    """Relative change of A."""
     A, _ = first()
     other, _ = changed(stretch, order)
     return float(np.linalg.norm(other - A) / np.linalg.norm(A))
@@ -62,7 +62,7 @@ def sentence(stretch: float, order: str) -> str:
 
 
 def show(step: int, say: Say) -> None:
-    """A, W and A W, with a part stretched and the order changed."""
+    """A, W and A W, with a scaled component and another order."""
     stretch, order = SHOWN[step]
     drawn = charts.first()
     if not touch.presenting():

@@ -1,4 +1,4 @@
-"""Lesson 10: chains that look settled one by one, and are not."""
+"""Lesson 10: chains that each look converged, but have not mixed."""
 
 from functools import cache
 from typing import Any
@@ -13,32 +13,32 @@ from pages.lessons_parts.stored import stored
 
 OWN, COMMON = "own", "common"
 AXES = {OWN: "of each chain", COMMON: "the same for all"}
-# What each step shows: which length, from 0, and on which axes.
+# Length (from 0) and axes of each step.
 SHOWN = {1: (1, OWN), 2: (1, COMMON), 3: (8, COMMON)}
-# What the engine asks of one chain by itself, and of four.
+# The engine's limits for one chain, and for four.
 ALONE, TOGETHER, LEAST = LARGEST_R_HAT[0], LARGEST_R_HAT[3], SMALLEST_SIZE[3]
 
 
 @cache
 def lengths() -> list[dict[str, Any]]:
-    """The chains at every length: ``sweeps``, ``draws`` and what was judged of them."""
+    """The chains at every length: ``sweeps``, ``draws`` and their diagnostics."""
     found: list[dict[str, Any]] = stored("settled")["lengths"]
     return found
 
 
 def settled(one: dict[str, Any]) -> bool:
-    """Whether the four chains have settled, by the engine's limits."""
+    """Whether the four chains have mixed, by the engine's limits."""
     return bool(one["r_hat"] <= TOGETHER and min(one["bulk"], one["tail"]) >= LEAST)
 
 
 def looking(one: dict[str, Any]) -> int:
-    """How many of the chains look settled by themselves."""
+    """Number of chains that look converged on their own."""
     return sum(r_hat <= ALONE for r_hat in one["alone"])
 
 
 @cache
 def facts() -> dict[str, float]:
-    """The numbers of the short and the long chains, and of those between that are nearly there."""
+    """Numbers of the short, the intermediate and the long chains."""
     short, long = lengths()[SHOWN[1][0]], lengths()[SHOWN[3][0]]
     near = next(one for one in lengths() if one["r_hat"] <= TOGETHER)
     draws = np.array(short["draws"])
@@ -56,7 +56,7 @@ def facts() -> dict[str, float]:
 
 
 def sentence(length: int) -> str:
-    """Whether the chains look settled one by one, and whether they have."""
+    """Whether each chain looks converged, and whether all have mixed."""
     one = lengths()[length]
     numbers = f"R̂ = {one['r_hat']:.2f}, bulk ESS = {one['bulk']:.0f}"
     after = f"After {one['sweeps']:,} sweeps"

@@ -1,4 +1,4 @@
-"""What lessons show that was computed before: ``python -m studies.lessons`` makes it again."""
+"""Precomputed results of lessons: ``python -m studies.lessons`` makes them again."""
 
 import json
 from functools import cache
@@ -10,6 +10,6 @@ FOLDER = Path(__file__).with_name("stored")
 
 @cache
 def stored(name: str) -> dict[str, Any]:
-    """The results that a lesson of this name keeps."""
+    """Stored results of the lesson of this name."""
     found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     return found

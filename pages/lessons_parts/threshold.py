@@ -1,4 +1,4 @@
-"""Lesson 6: what the threshold model does (paper 3, figure 2)."""
+"""Lesson 6: the threshold model (paper 3, figure 2)."""
 
 from functools import cache
 
@@ -12,7 +12,7 @@ from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
-# What each step shows: ε in units of the largest misfit of the restarts, and β.
+# ε in units of the largest misfit of the restarts, and β, of each step.
 SHOWN = {1: (MARGIN, 0.1), 2: (0.5, 0.9), 3: (0.98, 0.01)}
 C = 2.0
 MISFIT = np.linspace(0.0, 2.0, 401)
@@ -27,13 +27,13 @@ def misfits() -> np.ndarray:
 
 @cache
 def facts() -> dict[str, float | str]:
-    """What a Gaussian model makes of the restarts, and what they are restarts of."""
-    kept = stored("threshold")
-    f = np.array(kept["objective"])
-    nats = float((f.max() - f.min()) / (2.0 * kept["sigma"] ** 2))
+    """Nats between restarts under a Gaussian model, and the data of the restarts."""
+    data = stored("threshold")
+    f = np.array(data["objective"])
+    nats = float((f.max() - f.min()) / (2.0 * data["sigma"] ** 2))
     return {
-        "name": kept["name"],
-        "rank": kept["rank"],
+        "name": data["name"],
+        "rank": data["rank"],
         "restarts": f.size,
         "nats": nats,
         "zeros": nats / np.log(10.0),
@@ -44,12 +44,12 @@ def facts() -> dict[str, float | str]:
 
 
 def free(epsilon: float, beta: float) -> int:
-    """How many restarts cost nothing."""
+    """Number of restarts without loss."""
     return int((silf(misfits(), epsilon, beta) == 0.0).sum())
 
 
 def sentence(epsilon: float, beta: float) -> str:
-    """How many restarts are good enough, and what Gaussian noise would make of them."""
+    """Number of restarts below the threshold, compared with Gaussian noise."""
     known, count = facts(), free(epsilon, beta)
     enough = f"{count} of {known['restarts']} restarts are good enough, and equally likely"
     if count == 0:
@@ -61,7 +61,7 @@ def sentence(epsilon: float, beta: float) -> str:
 
 
 def show(step: int, say: Say) -> None:
-    """The losses, with ε and β to move."""
+    """The losses, with sliders of ε and β."""
     epsilon, beta = SHOWN[step]
     drawn = charts.first()
     if not touch.presenting():

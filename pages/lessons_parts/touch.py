@@ -1,8 +1,8 @@
-"""Pictures to touch: a script in the browser for each, plain JavaScript in the folder ``scripts``.
+"""Interactive pictures: a plain JavaScript file for each in the folder ``scripts``.
 
 A picture gets its data from Python and draws them as SVG. Its handles are dragged, or focused and
-moved by the arrow keys; when they are let go, their places come back, and the page says by the
-engine what they amount to.
+moved by the arrow keys; on release their positions come back, and the page describes them by the
+engine.
 """
 
 import json
@@ -16,7 +16,7 @@ from bnmf_core.figures import style
 from pages.frame import link
 
 SCRIPTS = Path(__file__).with_name("scripts")
-# One colour for a component, here as in every chart.
+# Colours of components, as in every chart.
 COLORS = "".join(
     f"const {name} = {json.dumps(colors)};\n"
     for name, colors in (
@@ -26,8 +26,8 @@ COLORS = "".join(
         ("HIGHLIGHT", style.HIGHLIGHT),
     )
 )
-# How high a picture may be: what a page leaves of the window, and what a talk does. The page keeps
-# so much for what stands above and below that the picture is whole on the first screen.
+# Greatest height of a picture: the rest of the window on a page, and in a talk. The page reserves
+# enough for the text above and below that the whole picture is on the first screen.
 HEIGHT, PRESENTED = "clamp(15rem, 100vh - 24.5rem, 44rem)", "64vh"
 
 
@@ -41,24 +41,24 @@ def _component(name: str) -> Any:
     )
 
 
-# Declared when the server begins, as Streamlit wants it.
+# Streamlit requires the declaration at server start.
 COMPONENTS = {
     path.stem: _component(path.stem) for path in SCRIPTS.glob("*.js") if path.stem != "common"
 }
 
 
 def presenting() -> bool:
-    """Whether the page is shown to a room: large, one step at a time, without controls."""
+    """Whether the page is in presentation mode: large, one step at a time, without controls."""
     return bool(link.get("present"))
 
 
 def picture(name: str, data: Mapping[str, Any], *, key: str, moved: str) -> Any:
-    """Draw a picture; where its handles were let go, ``data[moved]`` until they are touched.
+    """Draw a picture; return the released positions of its handles, initially ``data[moved]``.
 
     Parameters
     ----------
-    name : of its script. data : for the script. key : tells pictures apart.
-    moved : name of what the script sends back.
+    name : of its script. data : for the script. key : identifies the picture.
+    moved : name of the value that the script sends back.
     """
     shown = json.loads(json.dumps(data))
     shown |= {"height": PRESENTED if presenting() else HEIGHT, "presenting": presenting()}
@@ -72,7 +72,7 @@ def picture(name: str, data: Mapping[str, Any], *, key: str, moved: str) -> Any:
 
 
 def keys(turn: Callable[[str], None]) -> None:
-    """Listen to the keys of a talk: ``turn`` is called with "next", "back" or "leave"."""
+    """Listen to the keys of a talk and call ``turn`` with "next", "back" or "leave"."""
 
     def pressed() -> None:
         turn(st.session_state["lessons_keys"]["pressed"])

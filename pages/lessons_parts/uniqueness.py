@@ -1,4 +1,4 @@
-"""Lesson 1: why a factorization need not be the only one."""
+"""Lesson 1: why a factorization need not be unique."""
 
 from functools import cache
 
@@ -13,13 +13,13 @@ from bnmf_core.core.dataset import Dataset
 from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
-# What each step shows: a, and by how much the triangle is turned.
+# a, and rotation of the triangle, of each step.
 SHOWN = {1: (0.5, 0), 2: (0.4, 0), 3: (0.6, 60)}
 LEAST, MOST = 0.4, 0.6
-# Turns that are tried for the picture, degrees; of those that fit, so many are drawn.
+# Tried rotations in degrees, and most drawn ones among those that fit.
 TURNS = np.arange(0.0, 120.0)
 DRAWN = 9
-# A triangle that is too small by less than this still holds its points: rounding.
+# Tolerance of containment, for rounding.
 ROUNDING = 1e-9
 
 
@@ -39,7 +39,7 @@ def answers(a: float) -> np.ndarray:
 
 @cache
 def picture(a: float, turn: float) -> dict[str, object]:
-    """What the browser draws: data, plane, room, answers and where the triangle begins."""
+    """Data of the picture: points, plane, feasible region, solutions and initial triangle."""
     data = matrix(a)
     plane = triangles.Plane.of(data.truth[0].A)
     fitting = answers(a)
@@ -66,7 +66,7 @@ def error(a: float, corners: np.ndarray) -> float:
 
 @cache
 def facts() -> dict[str, float]:
-    """The angle between the two answers, and how far the band at the largest a reaches."""
+    """The angle between the two solutions, and the range of rotations at the largest a."""
     two = matrix(0.5).truth
     A, W = np.stack([one.A for one in two]), np.stack([one.W for one in two])
     apart = pairwise(A, W, DISTANCES["max_angle"])
@@ -78,7 +78,7 @@ def facts() -> dict[str, float]:
 
 
 def sentence(a: float) -> str:
-    """How many triangles there are."""
+    """The number of triangles."""
     if a < 0.5:
         return (
             f"At a = {a:.2f} a single triangle holds all six points and stays in the room: there "

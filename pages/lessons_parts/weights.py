@@ -10,14 +10,14 @@ from bnmf_core.posterior.weights import stein_weights
 from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
-# One number X = 1 is explained as a·w: what it is seen with, and the kernel's length for both.
+# One number X = 1 is modelled as a·w: noise σ, and the kernel's length for both.
 SIGMA, LENGTH = 0.5, 1.0
 # The edges of the picture, in log a and log w.
 LEAST, MOST = -2.6, 2.0
 SPREAD = ((-1.2, 0.9), (-0.2, 0.0), (0.9, -1.2), (0.4, -0.6))
-# Where the fifth particle is in each step: off the ridge, where the fourth is, on the ridge.
+# Fifth particle in each step: off the ridge, at the fourth particle, on the ridge.
 FIFTH = {1: (-1.5, -0.5), 2: SPREAD[3], 3: (-0.5, 0.7)}
-# Less than this is no weight.
+# Smaller weights count as 0.
 NOTHING = 0.005
 
 
@@ -38,13 +38,13 @@ def kernel(places: np.ndarray) -> np.ndarray:
 
 
 def places_of(step: int) -> np.ndarray:
-    """(5, 2) where the particles are at first."""
+    """(5, 2) initial positions of the particles."""
     return np.array([*SPREAD, FIFTH[step]])
 
 
 @cache
 def weighed(flat: tuple[float, ...]) -> tuple[np.ndarray, float, float]:
-    """Weights (M,), their discrepancy, that of equal weights; those in one place share alike."""
+    """Weights (M,), their discrepancy, and that of equal weights; twins share equally."""
     places = np.array(flat).reshape(-1, 2)
     K = kernel(places)
     weights = stein_weights(K)
@@ -54,20 +54,20 @@ def weighed(flat: tuple[float, ...]) -> tuple[np.ndarray, float, float]:
 
 
 def sentence(places: np.ndarray) -> str:
-    """What the weights are, and why."""
+    """A sentence on the weights."""
     weights, least, equal = weighed(tuple(places.ravel().tolist()))
-    told = ", ".join(f"{weight:.0%}" for weight in weights)
-    said = [f"The particles weigh {told}"]
+    percents = ", ".join(f"{weight:.0%}" for weight in weights)
+    clauses = [f"The particles weigh {percents}"]
     without = [str(k + 1) for k in np.flatnonzero(weights < NOTHING)]
     if without:
-        said.append(f"{_and(without)} would only do harm")
+        clauses.append(f"{_and(without)} would only do harm")
     same = (places[:, None] == places).all(axis=-1)
     twins = [str(k + 1) for k in np.flatnonzero(same.sum(axis=1) > 1)]
     if twins:
         share = weights[same.sum(axis=1) > 1].sum()
-        said.append(f"{_and(twins)} are in one place and share {share:.0%}")
+        clauses.append(f"{_and(twins)} are in one place and share {share:.0%}")
     times = float(f"{equal / least:.2g}")
-    return f"{'; '.join(said)}; with equal weights the discrepancy is {times:,g} times as large."
+    return f"{'; '.join(clauses)}; with equal weights the discrepancy is {times:,g} times as large."
 
 
 def _and(names: list[str]) -> str:

@@ -10,52 +10,52 @@ from bnmf_core.boolean.figures.three_variables import NAMES, cut_picture, maximu
 from bnmf_core.boolean.three_variables import ThreeVariables
 from pages.frame.options import pick_one
 from pages.frame.words import plain
-from pages.lessons_parts import charts, touch, yes_no_said
+from pages.lessons_parts import charts, touch, yes_no_sentences
 from pages.lessons_parts.lesson import Lesson, Question, Say
 
-# Middles of stretches of 0 to 1: where Beta(½, ½) has no bound, at the ends, is left out.
+# Midpoints of intervals of 0 to 1, without the ends, where Beta(½, ½) is unbounded.
 ALONG = (np.arange(80) + 0.5) / 80
 PRIORS = {"flat": "Flat", "normal": "Normal", "laplace": "Laplace", "beta": "Beta(½, ½)"}
 OBSERVED = {"a": "x and y", "b": "x and z", "c": "y and z"}
 # What each step shows: what is observed, and the prior; and the z at which the density is cut.
 SHOWN = {1: (0.0, 1.0, 1.0, "flat"), 2: (0.0, 0.0, 0.0, "flat"), 3: (1.0, 0.0, 0.0, "normal")}
-# Pixels of each chart, so that what stands below is seen on a small screen, too.
+# Height of each chart in pixels, so that the text below fits on a small screen.
 HEIGHT = 240
 CUT = {1: 1.0, 2: 0.0, 3: 0.0}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def answered(question: ThreeVariables) -> tuple[np.ndarray | None, np.ndarray]:
-    """Where the density is largest, if anywhere, and the means."""
+    """The maximum of the density, if any, and the means."""
     return question.maxima if question.bounded else None, question.means
 
 
 @cache
 def facts() -> dict[str, float]:
-    """What the three steps amount to."""
-    asked = [ThreeVariables(*SHOWN[step]) for step in SHOWN]
-    x, _, z = asked[0].maxima[0]
+    """Numbers of the three steps."""
+    shown = [ThreeVariables(*SHOWN[step]) for step in SHOWN]
+    x, _, z = shown[0].maxima[0]
     return {
         "x": x,
         "z": z,
-        "mean": float(asked[1].means[0]),
-        "corners": len(asked[1].best_corners),
-        "misfit": float(asked[0].misfit(asked[0].best_corners[0])),
+        "mean": float(shown[1].means[0]),
+        "corners": len(shown[1].best_corners),
+        "misfit": float(shown[0].misfit(shown[0].best_corners[0])),
     }
 
 
 def sentence(question: ThreeVariables) -> str:
-    """What 0 and 1 can explain, and where the density is largest."""
-    return f"{yes_no_said.fit(question)} {yes_no_said.largest(question)}"
+    """Whether binary values fit, and the maximum of the density."""
+    return f"{yes_no_sentences.fit(question)} {yes_no_sentences.largest(question)}"
 
 
 def ask(step: int) -> tuple[ThreeVariables, float]:
-    """What is observed, with the prior and the formula, and where z is cut."""
+    """Select observations, prior and formula, and the section in z."""
     *observed, prior = SHOWN[step]
     if touch.presenting():
         return ThreeVariables(*observed, prior=prior), CUT[step]
     columns = st.columns([5, 5, 5, 5, 4], gap="small", vertical_alignment="bottom")
-    given = [
+    arguments = [
         column.slider(
             plain(f"{name}: {what}?"),
             0.0,
@@ -91,11 +91,11 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
             help="In the publication two of the three squares have the wrong sign: (xy − a)² − "
             "(xz − b)² − (yz − c)². Off: all three are added.",
         )
-    return ThreeVariables(*given, prior=prior, printed=printed), z
+    return ThreeVariables(*arguments, prior=prior, printed=printed), z
 
 
 def show(step: int, say: Say) -> None:
-    """A cut through the density, and maximum and mean."""
+    """A section of the density, its maximum and mean."""
     drawn = charts.first()
     question, z = ask(step)
     say(sentence(question))
@@ -121,7 +121,8 @@ def show(step: int, say: Say) -> None:
             table.insert(1, "largest density", maxima[0])
         charts.chart(
             maximum_and_mean(None if maxima is None else maxima[0], mean, HEIGHT),
-            yes_no_said.means(question) + (f" {yes_no_said.PRINTED}" if question.printed else ""),
+            yes_no_sentences.means(question)
+            + (f" {yes_no_sentences.PRINTED}" if question.printed else ""),
             name="lesson_yes_no_bars",
             origin=origin,
             table=table,

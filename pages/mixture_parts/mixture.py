@@ -18,7 +18,7 @@ QUANTITIES = {"elbo": "Bound", "entropy": "Entropy", "energy": "Energy"}
 
 
 def without(look: Lens, reasons: dict[str, str]) -> None:
-    """Say of every run without a mixture why there is none, and which runs ended early and why."""
+    """Explain why runs have no mixture, and which runs ended early and why."""
     names = look.run_names
     for run_id, why in reasons.items():
         st.info(plain(f"{names[run_id]} has no mixture. {why}"))
@@ -29,9 +29,9 @@ def without(look: Lens, reasons: dict[str, str]) -> None:
 
 
 def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
-    """At which scale factorizations are proposed, a key of ``VARIANTS``, and the run looked at.
+    """Select the scale of proposals, a key of ``VARIANTS``, and the run.
 
-    At first that is the run with the largest bound.
+    The default is the run with the largest bound.
     """
     variant = pick_one(
         "Scale of A and W",
@@ -55,17 +55,17 @@ def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
 
 
 def elbo(of_run: Proposals) -> float:
-    """The bound of the final mixture, NaN where nothing was possible."""
+    """The bound of the final mixture, NaN without one."""
     return float(of_run.decisions["elbo"].iloc[-1])
 
 
 def _nats(value: float) -> str:
-    """A number of nats in the width of a fifth of a page: decimals of small ones only."""
+    """A short number of nats: decimals of small ones only."""
     return f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str) -> None:
-    """Bound, entropy, energy, components and proposals; what the scale alone is worth.
+    """Bound, entropy, energy, components and proposals, and the gain from the scale alone.
 
     ``mixtures`` : variant → run id → proposals.
     """
@@ -147,7 +147,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
 
 
 def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
-    """How many joined, left and were rejected, and why."""
+    """Counts of joined, removed and rejected proposals, with reasons."""
     rows = []
     for run_id, of_run in found.items():
         made = of_run.decisions

@@ -1,4 +1,4 @@
-"""Every factorization as a point, and how much of each run lies in each mode."""
+"""Every factorization as a point, and the shares of modes in each run."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from pages.parts.answer import Answer
 
 
 def show(look: Lens, _found: Answer) -> None:
-    """The map with a colour a run beside the shares; triangles where the rank is 3."""
+    """The map coloured by run, the shares, and triangles at rank 3."""
     left, right = st.columns([4, 3], gap="medium")
     with left:
         points, stress = look.structure.projection(look.metric)

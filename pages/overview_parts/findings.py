@@ -1,4 +1,4 @@
-"""What was found, a sentence a finding, and what hands it on."""
+"""The findings in sentences, and the export."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from pages.parts.answer import Answer
 
 
 def show(look: Lens, found: Answer) -> None:
-    """The findings, each with its doubt and the page of its picture, unless that is this one."""
+    """The findings, each with its uncertainty and a link to the page of its picture."""
     for finding in found.findings:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             with st.container():

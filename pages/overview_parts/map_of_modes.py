@@ -11,19 +11,19 @@ from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer
 
-# Posterior mass that is written on the map.
+# Least posterior mass with a label on the map.
 LEAST = 0.01
 
 
 def show(look: Lens, found: Answer) -> None:
-    """Draw it; a circle that is clicked is in focus on all pages."""
+    """Draw the map; a click on a circle focuses on its mode on all pages."""
     analysis, table = look.analysis, found.table
     points, stress = look.structure.projection(look.metric)
     known = table["mass"].notna() & (table["weighed"] > 0)
     masses = [
         mass_in_words(row) if known[k] and known.sum() > 1 else "" for k, row in table.iterrows()
     ]
-    # The mass of a mode means something beside that of others.
+    # The mass of a single mode means nothing.
     heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
     drawn = analysis.members["algorithm"].isin(analysis.exact_samplers).to_numpy()
     kinds = ["draws"] * bool(drawn.any())
@@ -57,7 +57,7 @@ def show(look: Lens, found: Answer) -> None:
 
 
 def placed(look: Lens, points: np.ndarray) -> pd.DataFrame:
-    """The table behind a map: every factorization, its mode and its place (m, 2)."""
+    """The table behind a map: every factorization, its mode and position (m, 2)."""
     return look.named(look.analysis.members).assign(
         mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
     )

@@ -1,4 +1,4 @@
-"""The table of modes, and the pictures behind it."""
+"""The table of modes, and its pictures."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ from pages.overview_parts import thresholds, weights
 from pages.parts import naming
 from pages.parts.answer import Answer
 
-# Pixels of a column of names, at most.
+# Largest width of a column of names in pixels.
 WIDEST_NAME = 180
 
 
 def show(look: Lens, found: Answer) -> None:
-    """The modes in a table, what their masses depend on, and how many there may be."""
+    """The table of modes, what their masses depend on, and the estimated number of modes."""
     unsettled = found.verdicts is not None and found.verdicts.settled is False
     _table(look, found.table, *weights.of_modes(look, found.table), unsettled)
     drawn: list[Callable[[], None]] = []
@@ -44,13 +44,13 @@ def _table(
     look: Lens,
     table: pd.DataFrame,
     weights: dict[str, list[str]],
-    said: Sequence[str],
+    sentences: Sequence[str],
     unsettled: bool,
 ) -> None:
-    """One row per mode; choosing one puts it into focus.
+    """One row per mode; a selected one is in focus.
 
-    ``weights`` : title → what other weights say of every mode. ``said`` : sentences
-    about these. ``unsettled`` : some draws are no draws from the posterior.
+    ``weights`` : title → other weights of every mode. ``sentences`` : on
+    these weights. ``unsettled`` : some chains have not mixed.
     """
     found = look.notes.of_modes(look.analysis, look.modes)
     explains = look.analysis.explains
@@ -91,7 +91,7 @@ def _table(
         "basin of attraction, how well its best factorization fits, and how probable it is. Tick "
         "a row to show this mode on every page."
     )
-    for sentence in said:
+    for sentence in sentences:
         st.caption(plain(sentence))
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
@@ -100,11 +100,11 @@ def _table(
 def _columns(
     shown: pd.DataFrame, unit: str, unsettled: bool, measured: tuple[str, str], best: str
 ) -> dict[str, object]:
-    """How the columns of modes look, and what they mean.
+    """Formats and help texts of the columns.
 
-    ``measured`` : what the errors are, and their ends. ``best`` : what the best one is called.
+    ``measured`` : the kind of error, and its range. ``best`` : name of the best error.
     """
-    # As many decimals as the largest distance needs for three digits: what is far smaller is 0.
+    # Decimals for three digits of the largest distance.
     largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
     distance = f"%.{max(0, 2 - math.floor(math.log10(largest)))}f"
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn

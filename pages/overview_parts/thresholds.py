@@ -1,4 +1,4 @@
-"""How many modes there are at other thresholds."""
+"""Number of modes at other thresholds."""
 
 import numpy as np
 import streamlit as st
@@ -10,7 +10,7 @@ from pages.frame.lens import Lens
 
 
 def show(look: Lens) -> None:
-    """The number of modes at every threshold; a sentence where it is one at all of them."""
+    """The number of modes at every threshold; a sentence if it is always one."""
     linkage = np.asarray(look.structure.linkage(look.metric))
     finest = structure.finest_threshold(look.analysis, look.metric)
     if not len(linkage) or linkage[-1, 2] <= max(finest, 0.0):

@@ -22,7 +22,7 @@ from pages.parts.answer import Answer
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# Colour and shape of a badge.
+# Colour and icon of a badge.
 GRADES = {
     verdicts.CLEAR: ("green", ":material/check_circle:"),
     verdicts.LIKELY: ("orange", ":material/change_history:"),
@@ -32,7 +32,7 @@ GRADES = {
 
 
 def show(look: Lens, found: Answer) -> None:
-    """Two rows of two; those that these data have nothing to say of are left out."""
+    """Two rows of two verdicts, without those that do not apply to the data."""
     facts = found.component_facts
     table = None if found.conclusions is None else found.conclusions.table
     drawn = (
@@ -63,7 +63,7 @@ def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
 
 
 def _chains(look: Lens, found: Answer) -> "go.Figure | None":
-    """The first run of chains against the best mode; without one, those within the modes."""
+    """Distances of the first run of chains, or of chains within modes, to the best mode."""
     comparison = look.analysis
     sampled = comparison.members["algorithm"].isin(comparison.exact_samplers)
     if not sampled.any():

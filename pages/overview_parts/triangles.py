@@ -11,7 +11,7 @@ from pages.frame.lens import Lens
 
 
 def show(look: Lens) -> None:
-    """The triangles, where the rank is 3."""
+    """The triangles, at rank 3."""
     if look.analysis.rank != 3:
         return
     A = look.analysis.bases(np.arange(len(look.analysis.members)))

@@ -1,4 +1,4 @@
-"""What Stein and mixture weights say of every mode, beside its posterior mass."""
+"""Stein, mixture and stacking weights of modes, compared with posterior masses."""
 
 from collections.abc import Callable
 
@@ -14,17 +14,17 @@ from bnmf_core.posterior.stein import ksd
 from bnmf_core.rrt.analysis import variational
 from pages.frame.lens import Lens
 
-# A weight from which there is no mixture to speak of.
+# Weight of one mode above which the mixture counts as that mode.
 CERTAIN = 0.99
 
 
 def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
-    """Title → what Stein and mixture weights say of every mode, where they say something.
+    """Title → Stein, mixture or stacking weights of every mode, if available.
 
-    And, in a sentence each, why others do not, and where they contradict the posterior masses of
+    Also sentences on missing weights, and on contradictions to the posterior masses of
     ``table``, a row per mode.
     """
-    said, sentences = {}, []
+    of_title, sentences = {}, []
     for title, stage, weights in (
         ("Stein weight", stein.STAGE, _stein_weights),
         ("mixture weight", variational.STAGE, _mixture_weights),
@@ -36,16 +36,16 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
             sentences.append(found)
         else:
             of_mode = np.bincount(look.modes.labels, found, minlength=look.modes.count)
-            said[title] = list(map(percent, of_mode))
+            of_title[title] = list(map(percent, of_mode))
             sentences.append(contradiction(title, of_mode, table))
     found = stacking.STAGE.perhaps(look.analysis)
     stacked = None if found is None else _stacked(look.analysis.cache_key, look.modes.labels, found)
     if found is not None and stacked is not None:
-        said["stacking weight"] = list(map(percent, stacked))
+        of_title["stacking weight"] = list(map(percent, stacked))
         sentences.append(
-            stacked_said(stacked, table, lambda mode: found.gain(look.modes.labels, mode))
+            stacking_sentence(stacked, table, lambda mode: found.gain(look.modes.labels, mode))
         )
-    return said, [sentence for sentence in sentences if sentence]
+    return of_title, [sentence for sentence in sentences if sentence]
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -53,15 +53,15 @@ def _stacked(cache_key: str, labels: np.ndarray, _found: stacking.Stacking) -> n
     return _found.of_modes(labels)
 
 
-def stacked_said(
+def stacking_sentence(
     of_mode: np.ndarray, table: pd.DataFrame, gain: Callable[[int], tuple[float, float]]
 ) -> str:
-    """What stacking weights (K,) say, and whether they predict better than the most probable mode.
+    """Describe stacking weights (K,), and their gain over the most probable mode.
 
-    gain : of a mode, by how many nats the mixture predicts better than it alone, and the error.
+    gain : of a mode, gain in nats of the mixture over it alone, and its standard error.
     """
     favoured = int(of_mode.argmax())
-    said = (
+    sentence = (
         "Stacking weights are those of the mixture of modes that predicts hidden entries best; "
         f"mode {favoured + 1} has {percent(of_mode[favoured])}."
     )
@@ -69,21 +69,21 @@ def stacked_said(
     alone = int(np.nanargmax(table["mass"])) if weighed else favoured
     nats, error = gain(alone)
     if of_mode[alone] >= CERTAIN or not np.isfinite(error):
-        return said
+        return sentence
     which = f"mode {alone + 1} alone" + ", the most probable," * weighed
     if nats <= 2 * error:
         return (
-            f"{said} It predicts no better than {which} by more than chance leaves "
+            f"{sentence} It predicts no better than {which} by more than chance leaves "
             f"({nats:.2g} ± {error:.2g} nats), so these weights prefer no mode."
         )
     return (
-        f"{said} It predicts better than {which} by {nats:.3g} ± {error:.2g} nats: the mass says "
-        "how probable a mode is under the model, the weight what it adds to a prediction."
+        f"{sentence} It predicts better than {which} by {nats:.3g} ± {error:.2g} nats: the mass "
+        "says how probable a mode is under the model, the weight what it adds to a prediction."
     )
 
 
 def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
-    """That weights (K,) prefer another mode than the masses do, and what counts; else nothing."""
+    """A sentence if weights (K,) and masses prefer different modes; else ""."""
     if table["mass"].notna().sum() < 2 or clear_winner(table) is None:
         return ""
     favoured, heaviest = int(of_mode.argmax()), int(np.nanargmax(table["mass"]))
@@ -98,7 +98,7 @@ def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _stein_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
-    """Stein weights of the members of the comparison kept under this, or why there are none."""
+    """Stein weights of the members, or why there are none."""
     part = stein.STAGE.of(_analysis).part("interior", "suggested")
     if isinstance(part, str):
         return ""
@@ -112,6 +112,6 @@ def _stein_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _mixture_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
-    """Weights in the runs' mixtures, on average over the runs, or that there are none."""
+    """Average weights in the runs' mixtures, or why there are none."""
     weights = variational.STAGE.of(_analysis).weights(_analysis.members)
     return "" if weights is None else weights

@@ -1,4 +1,4 @@
-"""What is known so far of the modes that are looked at, and what is still being computed."""
+"""The findings so far on the selected modes, and the stages still being computed."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -32,9 +32,9 @@ from bnmf_core.findings.spreads import Spreads, spreads
 from pages.frame import watch
 from pages.frame.lens import Lens
 
-# A bootstrap of a tenth of a second, the same each time that the page is drawn.
+# A bootstrap that takes 0.1 s, cached between redraws.
 unseen = st.cache_data(mode_table.unseen, max_entries=32, show_spinner=False)
-# What is computed after the modes, one after the other, and what is waited for meanwhile.
+# Stages after the modes, in order, with the text of their progress bars.
 LATER: dict[Stage[Any], str] = {
     chains.STAGE: "Whether chains have settled",
     conclusions.STAGE: "Whether conclusions depend on the choice",
@@ -45,7 +45,7 @@ LATER: dict[Stage[Any], str] = {
     stacking.STAGE: "Stacking weights from hidden entries",
 }
 
-# What sentences, the table of modes and facts of components are made of, beside the modes.
+# Stages behind sentences, the table of modes and facts of components.
 BEHIND: tuple[Stage[Any], ...] = (
     evidence.STAGE,
     likelihood_power.STAGE,
@@ -57,18 +57,18 @@ BEHIND: tuple[Stage[Any], ...] = (
 
 
 class Answer(answer.Answer):
-    """The answer of what is looked at."""
+    """The answer for the selection."""
 
     @classmethod
     def of(cls, look: Lens) -> "Answer":
-        """At the threshold in use."""
+        """The answer at the current threshold."""
         return cls(look.analysis, look.metric, look.modes, look.passing, look.notes)
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """The masses, as they were there when this answer was first asked."""
+        """The masses, as available at the first use of this answer."""
         stages = likelihood_power.STAGE, evidence.STAGE
-        stage = next((one for one in stages if one.key in self._ready), None)
+        stage = next((candidate for candidate in stages if candidate.key in self._ready), None)
         return None if stage is None else stage.of(self.comparison)
 
     @cached_property
@@ -79,50 +79,50 @@ class Answer(answer.Answer):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row per mode, kept from one redraw to the next."""
-        return self._kept("table", lambda: super(Answer, self).table)
+        """One row per mode, cached between redraws."""
+        return self._cached("table", lambda: super(Answer, self).table)
 
     @cached_property
     def facts(self) -> dict[str, list[Fact]]:
-        """What is known of the modes, kept from one redraw to the next."""
-        return self._kept("facts", lambda: super(Answer, self).facts)
+        """Facts on the modes, cached between redraws."""
+        return self._cached("facts", lambda: super(Answer, self).facts)
 
     @cached_property
     def component_facts(self) -> ComponentFacts:
-        """How far components are determined, kept from one redraw to the next."""
-        return self._kept("components", lambda: component_facts(self))
+        """Determinacy of components, cached between redraws."""
+        return self._cached("components", lambda: component_facts(self))
 
     def facts_of(self, row: int) -> ComponentFacts:
-        """The same beside a member."""
-        return self._kept(f"components {row}", lambda: component_facts(self, row))
+        """The same for a member."""
+        return self._cached(f"components {row}", lambda: component_facts(self, row))
 
     @cached_property
     def spreads(self) -> Spreads | None:
-        """How far components turn, kept from one redraw to the next."""
-        return self._kept("spreads", lambda: spreads(self))
+        """Rotation of components, cached between redraws."""
+        return self._cached("spreads", lambda: spreads(self))
 
     def regrouped(self, row: int) -> Regrouped:
-        """Which observations change group beside a member, kept from one redraw to the next."""
-        return self._kept(f"regrouped {row}", lambda: regrouped(self, row))
+        """Observations that change group relative to a member, cached between redraws."""
+        return self._cached(f"regrouped {row}", lambda: regrouped(self, row))
 
-    def _kept(self, what: str, make: Callable[[], Any]) -> Any:
+    def _cached(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.cache_key, self.metric, self.modes.threshold)
         return _made(what, *modes, self._ready, make)
 
     @cached_property
     def _ready(self) -> list[str]:
-        """Stages that are there; looked up once, since one may be done while a page is drawn."""
+        """Finished stages; fixed once, since one may finish while a page is drawn."""
         return [stage.key for stage in BEHIND if stage.ready(self.comparison)]
 
     @cached_property
     def unseen(self) -> Unseen | None:
-        """What restarts say of modes that none has found, kept from one redraw to the next."""
+        """Estimate of unseen modes from restarts, cached between redraws."""
         return unseen(self.modes.labels, self.comparison.optima)
 
     def wait(self) -> None:
-        """The progress of the first stage that is not there yet.
+        """Show progress of the first unfinished stage.
 
-        While other runs are being made, what takes long waits for them.
+        While other runs are active, slow stages wait for them.
         """
         if self.passing:
             st.caption("Posterior masses are computed when the other runs have ended.")
@@ -142,5 +142,5 @@ def _made(
     ready: list[str],
     _make: Callable[[], Any],
 ) -> Any:
-    """What is said of modes of the comparison that is kept under this, with these stages there."""
+    """Cached result of ``_make``, by comparison, modes and finished stages."""
     return _make()

@@ -1,4 +1,4 @@
-"""Bases as images, bars or a table of strong features, whichever the data ask for."""
+"""Bases as images, bars or a table of strong features, depending on the data."""
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ from pages.frame.lens import Lens
 from pages.frame.view import chart
 from pages.frame.words import plain
 
-# Letters of a note that stand below a picture; all of it is where names are given.
+# Longest note below a picture; the naming form has the whole note.
 LONGEST_NOTE = 240
-# Images, columns of bars, and cells in a row that can be read in half of the page.
+# Most images, columns of bars, and cells in a row on half of the page.
 MOST_IMAGES_BESIDE, MOST_BARS_BESIDE, MOST_CELLS_BESIDE = 5, 3, 24
 
 
@@ -59,14 +59,14 @@ def show(
 
 
 def notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
-    """What people have noted on the components of the first basis A (D, R), and on these modes."""
+    """Users' notes on the components of the first basis A (D, R), and on these modes."""
     of_modes = look.notes.of_modes(look.analysis, look.modes)
     shown = dict.fromkeys(look.modes.labels[rows].tolist())
-    told = [("component", r, note) for r, note in enumerate(look.notes.of_components(A))]
-    told += [("mode", k, of_modes[k]) for k in shown]
+    noted = [("component", r, note) for r, note in enumerate(look.notes.of_components(A))]
+    noted += [("mode", k, of_modes[k]) for k in shown]
     lines = [
         f"- **{plain(f'{what} {k + 1}')}**: {plain(clean_name(note.caption, LONGEST_NOTE))}"
-        for what, k, note in told
+        for what, k, note in noted
         if note and note.text
     ]
     if lines:
@@ -74,7 +74,7 @@ def notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
 
 
 def _room_beside(look: Lens, A: np.ndarray) -> bool:
-    """Whether two pictures of these bases can be read side by side."""
+    """Whether two pictures of these bases fit side by side."""
     K, _, R = A.shape
     if look.analysis.dataset.image_shape is not None:
         return R <= MOST_IMAGES_BESIDE

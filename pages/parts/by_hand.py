@@ -1,6 +1,6 @@
-"""By hand: components that one believes are held, entries are moved, and what follows is shown.
+"""Manual exploration: the user locks components or moves entries, and the others are solved.
 
-On the page Components, of the factorization in focus.
+On the page Components, for the factorization in focus.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from pages.frame.services import place
 from pages.frame.words import plain
 from pages.parts import hand_amounts, hand_held, hand_moved, make_study
 
-# Parts by which the error may rise.
+# Allowed relative rises of the error.
 RISES = {"0.1": "0.1 %", "1": "1 %", "3": "3 %", "10": "10 %"}
 WORDS = 3
 _FOLD = "by_hand_fold"
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
-    """The fold, for the first of these factorizations; tiles have entries that end at 1."""
+    """The fold, for the first of these factorizations; entries of tiles are at most 1."""
     if look.analysis.of_tiles or look.analysis.rank < 2 or not rows.size:
         return
     row = int(rows[0])
@@ -69,7 +69,7 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
 
 
 def _pictures(look: Lens, row: int) -> None:
-    """The components themselves, where they are pictures: numbers alone say little."""
+    """The components as pictures, if features are pixels."""
     shape = look.analysis.dataset.image_shape
     if shape is not None:
         basis, name = look.analysis.aligned([row]), look.name(row)
@@ -85,7 +85,7 @@ def _pictures(look: Lens, row: int) -> None:
 
 
 def component_labels(look: Lens, row: int) -> dict[str, str]:
-    """Components by their numbers: with their strongest features, where these have names."""
+    """Labels of components: numbers, with their strongest features if these have names."""
     dataset = look.analysis.dataset
     A = look.analysis.aligned([row])[0]
     called = numbered(look.notes.components(A))
@@ -106,7 +106,7 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
 
 
 def explore(work: Exploration, button: str, name: str, draw: Callable[[], None]) -> None:
-    """What is there of an exploration, as it comes in, and what starts, watches or cancels it."""
+    """Partial results of an exploration, its progress, and buttons that start or cancel it."""
     status = place().status(work)
     if status.active:
         make_study.follow(work, name, draw)

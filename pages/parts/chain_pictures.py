@@ -18,7 +18,7 @@ COLUMNS = {"group": "group of chains", "r_hat": "R̂", "ess_bulk": "bulk ESS", "
 def show(
     look: Lens, traces: dict[str, pd.DataFrame], verdicts: Verdicts, quantity: str, label: str
 ) -> None:
-    """Of the run that is chosen, or of the only one."""
+    """Pictures of the selected run, or of the only one."""
     run_id = next(iter(traces))
     if len(traces) > 1:
         run_id = st.selectbox(
@@ -59,7 +59,7 @@ def show(
             name="forest",
             origin=look.origin,
             table=lambda: pd.concat(
-                [_table(each, "angle (°)").assign(component=one) for one, each in angles.items()]
+                [_table(each, "angle (°)").assign(component=key) for key, each in angles.items()]
             ),
         )
         with st.expander("Every quantity of the verdict"):
@@ -75,8 +75,8 @@ def show(
 
 def _by_chain(table: pd.DataFrame, column: str) -> np.ndarray:
     """(C, K) draws after the warm-up."""
-    kept = table[~table["warm_up"].astype(bool)] if "warm_up" in table else table
-    values, chain, sweep = (kept[key].to_numpy() for key in (column, "chain", "sweep"))
+    draws = table[~table["warm_up"].astype(bool)] if "warm_up" in table else table
+    values, chain, sweep = (draws[key].to_numpy() for key in (column, "chain", "sweep"))
     return by_chain({column: values}, chain, sweep)[column]
 
 

@@ -1,4 +1,4 @@
-"""Where a file of one's own is dropped: on Home and on Data."""
+"""Upload of a user's file, on Home and on Data."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ KEY = "upload"
 
 
 def ask() -> Any:
-    """The file that was dropped; None without one."""
+    """The uploaded file; None without one."""
     return st.file_uploader(
         "Drop a table, a matrix, or a zip of images or texts",
         key=KEY,

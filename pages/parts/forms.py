@@ -1,4 +1,4 @@
-"""Forms drawn from declared settings: no page knows a setting by name."""
+"""Forms made from declared settings."""
 
 from collections.abc import Mapping
 from dataclasses import Field
@@ -13,9 +13,9 @@ from pages.frame.words import plain
 def settings_form(
     settings_class: type, prefix: str, first: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Widgets for every declared setting; returns the values that were entered.
+    """Draw a widget for every declared setting and return the values.
 
-    ``first`` : values to begin with, where they are not the declared defaults.
+    ``first`` : initial values that differ from the declared defaults.
     """
     values: dict[str, Any] = {}
     advanced = []
@@ -34,14 +34,14 @@ def settings_form(
 
 def _widget(field: Field[Any], default: Any, declared: Declaration, key: str) -> Any:
     label = plain(f"{declared.label} ({declared.unit})" if declared.unit else declared.label)
-    told = plain(declared.help)
+    help_text = plain(declared.help)
     if declared.choices:
         options = list(declared.choices)
-        return st.selectbox(label, options, options.index(default), key=key, help=told)
+        return st.selectbox(label, options, options.index(default), key=key, help=help_text)
     if declared.pattern:
-        return st.text_input(label, default, key=key, help=told)
+        return st.text_input(label, default, key=key, help=help_text)
     if isinstance(default, bool):
-        return st.toggle(label, default, key=key, help=told)
+        return st.toggle(label, default, key=key, help=help_text)
     whole = "int" in str(field.type) and "float" not in str(field.type)
     kind = int if whole else float
     return st.number_input(
@@ -53,5 +53,5 @@ def _widget(field: Field[Any], default: Any, declared: Declaration, key: str) ->
         format=None if whole else "%g",
         placeholder="taken from the data",
         key=key,
-        help=told,
+        help=help_text,
     )

@@ -1,4 +1,4 @@
-"""By hand: how much of the data each component may account for within an allowed error."""
+"""Manual exploration: range of each component's contribution within an allowed error."""
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,13 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.parts import by_hand
 
-# Features of a shape that are listed, and modes beside the band.
+# Listed features of a shape, and modes shown with the band.
 LISTED, MODES = 20, 6
 SHAPES = ["smallest", "this factorization", "largest"]
 
 
 def show(look: Lens, row: int, labels: dict[str, str]) -> None:
-    """The bands, with the contributions in other modes beside them; and extreme shapes."""
+    """The bands, contributions in other modes, and extreme shapes."""
     work = ContributionExploration(look.analysis, row, float(link.get("rise")) / 100)
 
     def draw() -> None:

@@ -1,4 +1,4 @@
-"""By hand: components are held, and what remains for the others is looked for and shown."""
+"""Manual exploration: the user locks components, and the others are solved again."""
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,12 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain, shown
 from pages.parts import by_hand
 
-# Lines of a chart.
+# Most lines of a chart.
 MOST = 20
 
 
 def show(look: Lens, row: int, labels: dict[str, str]) -> None:
-    """Ask which components are held; what remains of the others."""
+    """Select locked components; show the remaining freedom of the others."""
     link.put("lock", [number for number in link.get("lock") or [] if number in labels])
     st.pills(
         "Components that you believe",
@@ -40,39 +40,40 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         found = work.found()
         if found is None:
             return
-        # That of the page where it is in the same unit; else one is found.
+        # The page's threshold if it has the same unit; else the default.
         threshold = look.modes.threshold if look.metric == "max_angle" else None
-        told = remaining(found, work.factors[0], work.mask, rise, threshold)
-        st.markdown(f"**{plain(told.sentences[0])}** " + plain(" ".join(told.sentences[1:])))
+        summary = remaining(found, work.factors[0], work.mask, rise, threshold)
+        st.markdown(f"**{plain(summary.sentences[0])}** " + plain(" ".join(summary.sentences[1:])))
         st.caption(
             plain(
-                f"{told.converged} of {told.made} factorizations have converged; "
-                f"{told.within.size} of them have an error of at most {told.allowed:.4g}. "
-                f"Answers count as one within {told.threshold:.3g}°, and several may be pieces of "
-                "one ridge. All of this has been reached; there may be more that no start led to."
+                f"{summary.converged} of {summary.made} factorizations have converged; "
+                f"{summary.within.size} of them have an error of at most {summary.allowed:.4g}. "
+                f"Answers count as one within {summary.threshold:.3g}°, and several may be pieces "
+                "of one ridge. All of this has been reached; there may be more that no start led "
+                "to."
             )
         )
-        if told.within.size:
-            _picture(look, told)
+        if summary.within.size:
+            _picture(look, summary)
 
     by_hand.explore(work, f"Look for what remains, from {STARTS + 1} starts", "held", draw)
 
 
-def _picture(look: Lens, told: Remaining) -> None:
+def _picture(look: Lens, summary: Remaining) -> None:
     dataset = look.analysis.dataset
-    rows = (told.lowest, told.value, told.highest)
+    rows = (summary.lowest, summary.value, summary.highest)
     table = pd.concat(
         [
             pd.DataFrame(
                 {
                     "component": r + 1,
                     "feature": dataset.features,
-                    "share": told.value[:, k],
-                    "lowest": told.lowest[:, k],
-                    "highest": told.highest[:, k],
+                    "share": summary.value[:, k],
+                    "lowest": summary.lowest[:, k],
+                    "highest": summary.highest[:, k],
                 }
             )
-            for k, r in enumerate(told.free)
+            for k, r in enumerate(summary.free)
         ]
     )
     if dataset.image_shape is not None:
@@ -82,7 +83,7 @@ def _picture(look: Lens, told: Remaining) -> None:
             ["lowest", "this factorization", "highest"],
             title="What remains possible",
             scale="component",
-            columns=[str(r + 1) for r in told.free],
+            columns=[str(r + 1) for r in summary.free],
         )
         view.chart(
             figure,
@@ -93,7 +94,7 @@ def _picture(look: Lens, told: Remaining) -> None:
             table=table,
         )
         return
-    turning = told.free[np.argsort(-told.angle, kind="stable")]
+    turning = summary.free[np.argsort(-summary.angle, kind="stable")]
     component = st.segmented_control(
         "Component shown",
         turning.tolist(),
@@ -103,14 +104,16 @@ def _picture(look: Lens, told: Remaining) -> None:
         key=f"held_shown_{len(turning)}_{turning[0]}",
         help="The one that turns most comes first.",
     )
-    k = int(np.flatnonzero(told.free == component)[0])
-    largest = np.argsort(-np.maximum(told.value[:, k], told.highest[:, k]), kind="stable")[:MOST]
-    chosen = largest[np.argsort(-told.value[largest, k], kind="stable")]
+    k = int(np.flatnonzero(summary.free == component)[0])
+    columns = (summary.value, summary.lowest, summary.highest)
+    value, lowest, highest = (column[:, k] for column in columns)
+    largest = np.argsort(-np.maximum(value, highest), kind="stable")[:MOST]
+    chosen = largest[np.argsort(-value[largest], kind="stable")]
     figure = range_chart(
         [dataset.features[d] for d in chosen],
-        told.value[chosen, k],
-        told.lowest[chosen, k],
-        told.highest[chosen, k],
+        value[chosen],
+        lowest[chosen],
+        highest[chosen],
         f"What remains possible for component {component + 1}",
         "range within the allowed error",
     )

@@ -1,4 +1,4 @@
-"""By hand: the entries of a component are moved until the error has risen by a chosen amount."""
+"""Manual exploration: range of a component's entries for an allowed rise of the error."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from pages.parts import by_hand
 
 
 def show(look: Lens, row: int, labels: dict[str, str]) -> None:
-    """Ask for a component; the bands of its entries."""
+    """Select a component; draw the bands of its entries."""
     dataset = look.analysis.dataset
     if link.get("moved") not in labels:
         link.put("moved", None)
@@ -65,7 +65,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
 
 
 def _lost(comparison: Comparison, error: float, allowed: float) -> float:
-    """Nats of log likelihood from one measure of fit to the other, at the noise that is left."""
+    """Nats of log likelihood between two measures of fit, at the residual noise level."""
     data, loss = comparison.seen_dataset, comparison.fit.loss
     if loss is SQUARED_ERROR:
         return 0.5 * data.observed * ((allowed / error) ** 2 - 1)
@@ -80,7 +80,6 @@ def _say(
     errors: tuple[float, float],
     posterior: np.ndarray | None,
 ) -> None:
-    """The bands in sentences."""
     dataset, (error, allowed) = look.analysis.dataset, errors
     first = int(bands.value.argmax())
     name = dataset.features[bands.entries[first]]
@@ -97,30 +96,32 @@ def _say(
             "more like one of the others. A name that was given to it is lost long before, at "
             f"{LIMIT:g}°."
         )
-    said = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
+    sentences = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
     if error > 0:
         nats = _lost(look.analysis, error, allowed)
-        said.append(
+        sentences.append(
             f"If all of it were independent noise, so much more would lower the log likelihood "
             f"by {nats:,.3g} nats (2.3 nats are a factor of ten)."
         )
     if other := int((bands.ended == BY_OTHER).any(axis=1).sum()):
-        said.append(
+        sentences.append(
             f"{other} bands end where the component would become another one, 60° away or more "
             "like one of the others."
         )
-    said.append(
+    sentences.append(
         "Each band was followed in steps from this factorization, and may be wider than shown."
     )
     if posterior is not None:
         low, high = posterior[bands.entries[first]]
-        said.append(
+        sentences.append(
             f"90 % of the posterior draws in this mode have “{name}” between {100 * low:.3g} and "
             f"{100 * high:.3g} %."
         )
     else:
-        said.append("The posterior's range is not shown: no chains have settled within this mode.")
-    st.caption(plain(" ".join(said)))
+        sentences.append(
+            "The posterior's range is not shown: no chains have settled within this mode."
+        )
+    st.caption(plain(" ".join(sentences)))
 
 
 def _picture(look: Lens, bands: Displacement, component: int, posterior: np.ndarray | None) -> None:

@@ -13,7 +13,7 @@ OWN = "own"
 
 
 def ask(look: Lens) -> tuple[str, SteinPart]:
-    """The form, and its kernels at the length scales asked for; stops where there are none."""
+    """Select form and length scales of the kernel; end the page if it has none."""
     form = st.sidebar.selectbox(
         "Discrepancy",
         list(stein_stage.FORMS),
@@ -47,9 +47,9 @@ def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
     usual = _part(look.analysis, look.analysis.cache_key, form, "suggested")
     if isinstance(usual, str):
         return (1.0, 1.0)
-    asked = []
+    lengths = []
     for name, median in zip("AW", usual.lengths, strict=True):
-        asked.append(
+        lengths.append(
             st.sidebar.number_input(
                 f"Length scale of {plain(name)}",
                 min_value=1e-12,
@@ -61,7 +61,7 @@ def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
                 help=f"The median distance is {median:.4g}, in the unit of the form's coordinates.",
             )
         )
-    return tuple(asked)
+    return tuple(lengths)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Weighing the factorizations …")

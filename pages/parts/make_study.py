@@ -14,7 +14,7 @@ from studies.work import StudyWork
 
 
 def result(study: Study, button: str, name: str) -> StudyResult:
-    """The study's result once it has been made; before that, stops the page.
+    """The study's result; until it is complete, end the page.
 
     ``button`` is what the button that starts it says; ``name`` begins the keys of the widgets.
     """
@@ -24,9 +24,9 @@ def result(study: Study, button: str, name: str) -> StudyResult:
 
 
 def made(work: Work, button: str, name: str, so_far: Callable[[], None] | None = None) -> None:
-    """Go on once this has been made; before that, ask for it or show its progress, and stop.
+    """Continue once the work is complete; until then, offer it or show progress, and stop.
 
-    ``so_far`` draws what there is of it while it is made.
+    ``so_far`` draws partial results.
     """
     status = place().status(work)
     if status.status == "complete":
@@ -43,13 +43,13 @@ def made(work: Work, button: str, name: str, so_far: Callable[[], None] | None =
 
 
 def start(work: Work, button: str, name: str) -> None:
-    """The button that queues it."""
+    """The button that queues the work."""
     queue, key = place().start, f"{name}_start"
     st.button(plain(button), type="primary", key=key, on_click=queue, args=(work,))
 
 
 def follow(work: Work, name: str, show: Callable[[], None] | None = None) -> None:
-    """How far it is, the time left, a button that cancels it, and what there is of it so far."""
+    """Progress, time left, a cancel button, and partial results."""
     here = place()
 
     def draw() -> None:

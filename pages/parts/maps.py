@@ -18,7 +18,7 @@ HELP = (
 
 
 def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool) -> None:
-    """Where in the image each part is, in several factorizations; nothing for other data."""
+    """Maps of the components in several factorizations; nothing for other data."""
     shape = look.analysis.dataset.map_shape
     if shape is None:
         return

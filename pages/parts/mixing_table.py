@@ -1,4 +1,4 @@
-"""How well chains have mixed, as a table that never shows R̂ without what it cannot see."""
+"""Mixing of chains: a table of R̂ and ESS, with the limits of R̂."""
 
 import pandas as pd
 import streamlit as st
@@ -59,7 +59,7 @@ LABELS = {
 
 
 def show(look: Lens, reports: dict[str, MixingReport]) -> None:
-    """A table per sampler's run, with the warning that belongs to R̂."""
+    """A table per run of a sampler, with the warning on R̂."""
     st.header("Autocorrelation and effective sample size", anchor=False)
     of_run = look.analysis.algorithm_of
     made = {run_id: members_of(key) for run_id, key in of_run.items()}
@@ -89,9 +89,9 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
                 "reason": "why numbers are missing",
                 **{
                     key: st.column_config.NumberColumn(
-                        LABELS[key].format(made=made[run_id]), help=plain(told), format="%.4g"
+                        LABELS[key].format(made=made[run_id]), help=plain(help_text), format="%.4g"
                     )
-                    for key, told in HELP.items()
+                    for key, help_text in HELP.items()
                 },
             },
         )
@@ -105,13 +105,13 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
 
 
 def _trajectories(report: MixingReport, name: str) -> None:
-    """A row per chain: whether its trajectories stayed on the ground and renew its energy."""
+    """A row per chain: divergences and renewed energy of its trajectories."""
     view.table(
         pd.DataFrame(report.trajectories),
         f"Trajectories of each chain: {name}",
         column_config={
-            key: st.column_config.NumberColumn(label, help=plain(told) or None, format=form)
-            for key, (label, told, form) in TRAJECTORIES.items()
+            key: st.column_config.NumberColumn(label, help=plain(help_text) or None, format=form)
+            for key, (label, help_text, form) in TRAJECTORIES.items()
         },
     )
     if report.creeping:

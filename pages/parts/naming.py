@@ -1,4 +1,4 @@
-"""Names and notes: what people call modes and components, kept with what they were given to."""
+"""Users' names and notes of modes, components and runs."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +18,7 @@ MOST_MODES = 12
 
 
 def show(look: Lens) -> None:
-    """The fold in which names are given, read and taken back."""
+    """The fold in which users edit names and notes."""
     rows, first = look.shown(1)
     if not rows.size:
         return
@@ -49,11 +49,11 @@ def show(look: Lens) -> None:
 
 
 def of_runs(look: Lens) -> None:
-    """The fold with what is noted on the runs that are looked at."""
+    """The fold with notes on the selected runs."""
     run_ids, notes = look.analysis.run_ids, store().notes
     with st.expander("Notes on these runs"):
         noted = ""
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             noted = notes.on_runs(run_ids)
         text = st.text_area(
             "Notes on these runs",
@@ -65,7 +65,7 @@ def of_runs(look: Lens) -> None:
             disabled=link.is_guest(),
         )
         if text.strip() != noted:
-            with view.told(ends=False):
+            with view.report_errors(ends=False):
                 notes.keep_on_runs(run_ids, text)
                 st.caption("Kept.")
 
@@ -77,21 +77,21 @@ def _form(
     notes: list[Note | None],
     thing: Callable[[int], np.ndarray],
 ) -> None:
-    """Ask which one, and for its name and note."""
+    """Select a mode or component, and edit its name and note."""
     chosen = st.selectbox(
         "Which one", list(options), format_func=shown(options), key=f"naming_{kind}"
     )
     number = int(chosen)
     note = notes[number]
     dataset_id = look.analysis.runs[0].dataset
-    # What is asked anew for each thing, and again when its note has changed.
+    # A new form for each item, and when its note has changed.
     key = f"{kind}_{number}_{note.id if note else ''}_{look.analysis.key}"
     old_name, old_text = (note.name, note.text) if note else ("", "")
     off = link.is_guest()
 
     def keep() -> None:
         name, text = (st.session_state[f"{field}_{key}"] for field in ("name", "text"))
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             store().notes.keep(dataset_id, kind, thing(number), name, text, note.id if note else "")
 
     with st.form(f"note_{key}", border=False):

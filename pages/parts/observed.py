@@ -1,4 +1,4 @@
-"""Observations as a person sees them: images, curves, bars, words or a table."""
+"""Observations as images, curves, bars, words or a table."""
 
 import numpy as np
 import streamlit as st
@@ -46,7 +46,7 @@ def draw(dataset: Dataset, chosen: np.ndarray, origin: str, name: str = "observa
 
 
 def in_focus(look: Lens, rows: np.ndarray, names: list[str], n: int | None) -> None:
-    """Draw the observation that is brought forward beside its shares in each factorization."""
+    """Draw the highlighted observation and its shares in each factorization."""
     if n is None:
         return
     dataset = look.analysis.seen_dataset

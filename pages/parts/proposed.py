@@ -1,4 +1,4 @@
-"""The model that is proposed for data, found once."""
+"""The proposed model for data, cached."""
 
 import streamlit as st
 
@@ -8,5 +8,5 @@ from pages.frame.services import store
 
 @st.cache_data(max_entries=64, show_spinner="Looking at the noise…")
 def of(dataset_id: str) -> Proposal:
-    """Of stored data; less than a second the first time."""
+    """The proposal for stored data; takes less than a second."""
     return proposal(store().dataset(dataset_id))

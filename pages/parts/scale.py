@@ -1,4 +1,4 @@
-"""A word on data in which a single feature or observation dominates the fit."""
+"""A warning on data in which a single feature or observation dominates the fit."""
 
 import streamlit as st
 
@@ -8,6 +8,6 @@ from pages.parts import proposed
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def said(dataset_id: str) -> str:
-    """The sentence, "" where there is none; text of the user."""
+def sentence(dataset_id: str) -> str:
+    """The warning, or ""; it contains unescaped names."""
     return dominant_line(store().dataset(dataset_id)) if proposed.of(dataset_id).by_squares else ""

@@ -27,18 +27,18 @@ def show(look: Lens) -> None:
 
 
 def word(verdict: Verdict) -> None:
-    """The verdict in a word, a colour and a shape."""
+    """The verdict as a badge."""
     label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
     st.badge(plain(label), color=color, icon=icon)
 
 
 def _continue(look: Lens, verdict: Verdict) -> None:
-    """Offer the same chains, ten times as long, in place of these."""
+    """Offer to rerun the chains ten times as long."""
 
     def start() -> None:
         record = next(run for run in look.analysis.runs if run.id == verdict.run)
         others = [run_id for run_id in look.analysis.run_ids if run_id != verdict.run]
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             link.put("runs", others + runner().start(record.dataset, [longer(record.spec, TIMES)]))
             panel.forget()
 

@@ -1,4 +1,4 @@
-"""What is looked at, to be handed on: a report, an archive, the program that repeats it."""
+"""Export of the selection: a report, an archive, a script that repeats it."""
 
 import io
 from collections.abc import Callable
@@ -21,18 +21,18 @@ workbook = lazy("bnmf_core.share.workbook")
 
 
 def show(found: Answer) -> None:
-    """A download for each; a file is made when it is asked for."""
+    """A download for each format; a click makes the file."""
     st.header("Export", anchor=False)
     name = f"bnmf-{found.comparison.key}"
     shown, everywhere = link.get("shown"), places()
 
     def if_still_shown(make: Callable[[], bytes]) -> bytes:
-        """What a link shows, unless it has been taken back since the page was drawn."""
+        """The shared analysis, unless its link was withdrawn since the page was drawn."""
         if shown:
             everywhere.shown(shown)
         return make()
 
-    # What every file is, by its label.
+    # Label → file.
     kinds = {
         "Report (HTML)": (
             lambda: report.report(found),
@@ -74,12 +74,12 @@ def show(found: Answer) -> None:
                 on_click="ignore",
             )
     if not link.is_guest():
-        # Those that still go on are shown, too: the link stays the same when they have ended.
+        # Active runs are included: the link stays the same when they have ended.
         showing.show(link.get("runs"), _name(found))
 
 
 def _name(found: Answer) -> str:
-    """What the runs are called together: by their launch, or by their data and rank."""
+    """Name of the runs: that of their launch, or their data and rank."""
     run = found.comparison.runs[0]
     names = dataset_names()
     return run.launch_name or data_and_rank(names.get(run.dataset, "deleted data"), run.spec.rank)

@@ -1,4 +1,4 @@
-"""Runs shown to others by a link, until it is taken back."""
+"""Runs shared by a link, until it is withdrawn."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
@@ -13,7 +13,7 @@ from pages.frame.words import plain
 
 
 def show(run_ids: Sequence[str], name: str) -> None:
-    """A button that makes a link to these runs, or the link with a button that takes it back."""
+    """A button that makes a link to these runs, or the link with a button that withdraws it."""
     shares, owner = places().shares, owners.owner()
     made = [share for share in shares.of(owner) if set(share.run_ids) == set(run_ids)]
     for share in made:
@@ -32,7 +32,7 @@ def show(run_ids: Sequence[str], name: str) -> None:
 
 
 def listed() -> None:
-    """All that one shows to others."""
+    """All links that the visitor shares."""
     if link.is_guest():
         return
     if shares := places().shares.of(owners.owner()):

@@ -1,4 +1,4 @@
-"""One click to an example: a finished analysis of it, or a new one; Overview opens by itself."""
+"""Buttons that open or start an analysis of an example, and then the page Overview."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ _STARTED, _ERROR = "example_started", "example_error"
 
 
 def open_started() -> None:
-    """Open Overview of the runs that a click has just started; why there are none is said."""
+    """Open Overview of the runs that a click has started, or show why none has."""
     if message := st.session_state.pop(_ERROR, None):
         view.problem(message)
     if started := st.session_state.pop(_STARTED, []):
@@ -24,7 +24,7 @@ def open_started() -> None:
 
 
 def start(example: Example, finished: bool) -> None:
-    """For a click: open a finished analysis of an example, or start one."""
+    """Callback that opens a finished analysis of an example, or starts one."""
     try:
         if finished:
             run_ids = opening.open_archive(store(), example.finished).run_ids
@@ -40,7 +40,7 @@ def start(example: Example, finished: bool) -> None:
 
 
 def finished(example: Example) -> None:
-    """A button that opens the finished analysis, where one comes with the program."""
+    """A button that opens the shipped analysis, if any."""
     if example.finished:
         st.button(
             "Look at a finished analysis",

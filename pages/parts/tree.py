@@ -1,4 +1,4 @@
-"""Trees on screen: the growing map, the simplex picture, the table of nodes, why a tree ended."""
+"""Views of trees: the growing map, the simplex picture, the table of nodes, reasons of ending."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ SHOWN = {
 
 
 def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> None:
-    """The map with its buttons."""
+    """The map with its play button."""
     distance = DISTANCES[METRIC]
     chart(
         tree_figures.tree_map(part.table, styles, distance.label, distance.unit),
@@ -48,7 +48,7 @@ def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> 
 def simplex(
     part: TreePart, styles: Mapping[str, RunStyle], origin: str, name: str = "tree_simplex"
 ) -> None:
-    """The triangles of these runs; nothing unless the rank is 3."""
+    """The triangles of these runs, at rank 3."""
     if part.bases is None:
         return
     mine = part.table["run"].isin([*styles, ""])
@@ -65,7 +65,7 @@ def simplex(
 
 
 def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
-    """The nodes as a table to read; with ``everything``, all points and where they lie."""
+    """A short table of nodes; with ``everything``, all points and their positions."""
     points = part.table if everything else part.table[part.table["tree"]]
     kinds = dict(enumerate(KINDS))
     words = points.assign(
@@ -83,7 +83,7 @@ def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
 
 
 def endings(analysis: Comparison) -> None:
-    """Why a tree stopped before it had as many nodes as were asked for."""
+    """Reasons why trees stopped before the requested number of nodes."""
     for i in trees(analysis):
         run, particles = analysis.runs[i], analysis.particles[i]
         for failed in particles.info.get("failed_chains", ()):

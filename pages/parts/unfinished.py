@@ -1,4 +1,4 @@
-"""What runs have found so far, while they are being made."""
+"""Partial results of active runs."""
 
 from collections.abc import Sequence
 
@@ -21,20 +21,20 @@ from pages.frame.services import store
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def _growth(folder: str, made: int, metric: str, epsilon: float, _run_id: str) -> pd.DataFrame:
-    """That of the run with this folder, read again only when something has been made since."""
+    """Growth of the run in this folder, read again only after new results."""
     return unfinished.growth(store(), _run_id, metric, epsilon)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _best(folders: list[str], made: list[int], _run_ids: list[str]) -> unfinished.Best | None:
-    """That of the runs with these folders, read again only when something has been made since."""
+    """Best factorization of the runs in these folders, read again only after new results."""
     return unfinished.best(store(), _run_ids)
 
 
 def components(runs: Sequence[RunRecord]) -> None:
-    """The components of the best factorization so far; nothing while none has been made.
+    """The components of the best factorization so far, if any.
 
-    Nothing either where some runs have ended and others have not: the former are compared below.
+    Nothing if some runs have ended and others have not: finished ones are compared below.
     """
     if len({run.active for run in runs}) > 1:
         return
@@ -46,8 +46,8 @@ def components(runs: Sequence[RunRecord]) -> None:
     dataset = store().dataset(runs[0].dataset)
     model = registry.model(runs[0].spec.model)
     loss = model.loss(model.Settings())
-    told = f"{'explains' if loss.explains else 'error'} {loss.format(found.error)}"
-    name = f"best so far<br>{told}"
+    measure = f"{'explains' if loss.explains else 'error'} {loss.format(found.error)}"
+    name = f"best so far<br>{measure}"
     figure = component_grid(dataset, found.A[None], np.zeros((1, found.A.shape[1])), [name], [0])
     figure.update_layout(title={"text": f"Best of {found.made:,} made so far"})
     view.chart(
@@ -61,12 +61,12 @@ def components(runs: Sequence[RunRecord]) -> None:
 
 
 def show(runs: Sequence[RunRecord]) -> None:
-    """One picture of all of these runs; nothing while none has made two, or when all have ended."""
+    """One picture of all runs; nothing before any has two results, or after all have ended."""
     if not any(run.active for run in runs):
         return
     metric = link.get("metric") if link.get("metric") in DISTANCES else "max_angle"
     distance = DISTANCES[metric]
-    # Of all of them: a run keeps its name when the next one of its kind has begun.
+    # Names of all runs, so that they do not change when another run of the kind begins.
     names = run_names(runs)
     runs = [run for run in reversed(runs) if run.done > 1]
     if not runs:

@@ -1,4 +1,4 @@
-"""Whether factorizations are good enough: convergence, density, error on what was seen and not."""
+"""Quality of factorizations: convergence, density, error on observed and held-out entries."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,14 +25,14 @@ HIDDEN = (
 
 
 def show() -> None:
-    """Each factorization as a point of each picture, with the panel beside it."""
+    """Pictures with a point for each factorization."""
     look = panel.look(quality.STAGE)
     found = quality.STAGE.of(look.analysis)
     table = found.table(look.metric)
     verdicts = chains.STAGE.perhaps(look.analysis)
-    told = (*convergence(look.analysis), *draws_beside_optima(look.analysis, verdicts))
-    for said in told:
-        st.markdown(plain(say(said)))
+    facts = (*convergence(look.analysis), *draws_beside_optima(look.analysis, verdicts))
+    for fact in facts:
+        st.markdown(plain(say(fact)))
     columns = st.columns(2)
     pictures = [*_of_each(look, table)]
     if "hidden" in table:
@@ -62,7 +62,7 @@ def show() -> None:
 
 
 def _of_each(look: Lens, table: pd.DataFrame) -> Iterator[tuple[str, go.Figure, str]]:
-    """Key, figure and reading help of each quantity that is known of any factorization."""
+    """Key, figure and reading help of each available quantity."""
     for key, (title, axis, reading) in pictures_of(look.distance, look.analysis).items():
         if key in table and table[key].notna().any():
             logarithmic = key in LOGARITHMIC
@@ -84,7 +84,7 @@ def _of_each(look: Lens, table: pd.DataFrame) -> Iterator[tuple[str, go.Figure, 
 
 
 def _threshold(look: Lens) -> Any:
-    """The error that the runs' model allows, and what it is called; None where it has none."""
+    """The error threshold of the runs' model, and its name; None without one."""
     model, settings = model_of(look.analysis.particles[0])
     if model.threshold is None:
         return None

@@ -1,4 +1,4 @@
-"""What the pictures of the page Fit and weights are called, and how they are read."""
+"""Titles and reading helps of the pictures of the page Fit and weights."""
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances.pairwise import Distance

@@ -1,4 +1,4 @@
-"""How alike the kernel finds factorizations, and how different those of each run are."""
+"""Similarity of factorizations under the kernel, and diversity of each run."""
 
 import numpy as np
 import streamlit as st
@@ -22,8 +22,8 @@ SIMILARITIES = {
 }
 
 
-def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
-    """Whether the kernel tells factorizations apart, and how different those of each run are."""
+def show(look: Lens, part: SteinPart, mask: np.ndarray, where: str) -> None:
+    """Whether the kernel distinguishes factorizations, and the diversity of each run."""
     frobenius = {key: DISTANCES[key].label for key in ("frobenius_A", "frobenius_W")}
     labels = SIMILARITIES | frobenius
     quantity = pick_one("How different are they?", labels, "both", "stein_quantity")
@@ -32,7 +32,7 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
     else:
         of = {"both": part.similarity.mean(axis=0), "A": part.similarity[0]}
         matrix, axis = of.get(quantity, part.similarity[1]), "0: unlike, 1: the same"
-    counted = pairs_by_similarity(matrix, kept)
+    counted = pairs_by_similarity(matrix, mask)
     columns = st.columns(2)
     with columns[0]:
         chart(
@@ -44,7 +44,7 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
             table=counted,
         )
     pairs = pairs_within(
-        np.asarray(matrix)[np.ix_(kept, kept)], look.analysis.members["run"].to_numpy()[kept]
+        np.asarray(matrix)[np.ix_(mask, mask)], look.analysis.members["run"].to_numpy()[mask]
     )
     with columns[1]:
         chart(

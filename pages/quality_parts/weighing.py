@@ -1,4 +1,4 @@
-"""Weights by Stein discrepancy: leaving particles out, weights, modes, the threshold."""
+"""Weights by Stein discrepancy: excluded particles, weights, modes, the threshold."""
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,13 @@ from pages.frame.words import labelled, plain
 # Weights below this are a solver's rounding.
 SMALLEST = 1e-4
 MOST_BARS = 60
-# A picture shows at least this part of ε on either side of it.
+# Least width of a picture on either side of ε, relative to ε.
 NARROWEST_EDGE = 0.1
 COMBINED = "#6A3FC0"
 
 
-def ask_kept(look: Lens) -> np.ndarray:
-    """Which members take part: (m,) bool."""
+def ask_members(look: Lens) -> np.ndarray:
+    """Select members: a mask (m,) bool."""
     names = distinct_labels({row: look.name(row) for row in range(len(look.analysis.members))})
     dropped = st.multiselect(
         "Leave factorizations out",
@@ -35,15 +35,15 @@ def ask_kept(look: Lens) -> np.ndarray:
         key="stein_dropped",
         help="The discrepancy and the weights are computed again without them.",
     )
-    kept = np.ones(len(names), dtype=bool)
-    kept[[row for row in dropped if row < kept.size]] = False
-    if not kept.any():
+    mask = np.ones(len(names), dtype=bool)
+    mask[[row for row in dropped if row < mask.size]] = False
+    if not mask.any():
         view.nothing("All factorizations are left out; keep at least one.")
-    return kept
+    return mask
 
 
-def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
-    """Stein weights (m,) of the kept members, 0 for the others, with how far they are optimal."""
+def weights(part: SteinPart, mask: np.ndarray) -> np.ndarray:
+    """Stein weights (m,) of the members in the mask, 0 for the others; shows the residual."""
     solvers = ("HIGHS", "CLARABEL", "SCS")
     solver = st.segmented_control(
         "Solver",
@@ -56,10 +56,10 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
         "five seconds, another is used.",
     )
     result, used = part.weights, part.solver
-    if not kept.all() or solver != "HIGHS":
-        result = np.zeros(kept.size)
-        result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
-    residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
+    if not mask.all() or solver != "HIGHS":
+        result = np.zeros(mask.size)
+        result[mask], used = _weighed(part.K[np.ix_(mask, mask)], solver)
+    residual = stein_stage.residual(part.K[np.ix_(mask, mask)], result[mask])
     instead = "" if used == solver else f", as {solver} found none in five seconds"
     far = f"largest violation of the optimality conditions {residual:.1e}"
     st.caption(plain(f"Solver of the weights: {used}{instead}; {far}"))
@@ -71,32 +71,32 @@ def _weighed(K: np.ndarray, solver: str) -> tuple[np.ndarray, str]:
     return stein_stage.weigh(K, solver)
 
 
-def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) -> None:
-    """The discrepancy of equal and of Stein weights, run by run and together.
+def numbers(look: Lens, part: SteinPart, mask: np.ndarray, found: np.ndarray) -> None:
+    """The discrepancy of equal and of Stein weights, for each run and for all.
 
-    Weights that mean nothing are not told.
+    Unreliable weights are not shown.
     """
     discrepancy = ksd(part.K, found)
-    told = not part.too_far(discrepancy)
+    meaningful = not part.too_far(discrepancy)
     columns = st.columns(3)
-    equal = ksd(part.K, kept / kept.sum())
+    equal = ksd(part.K, mask / mask.sum())
     columns[0].metric("Stein discrepancy, equal weights", f"{max(equal, 0.0) ** 0.5:.4g}")
     columns[1].metric("Stein discrepancy, Stein weights", f"{max(discrepancy, 0.0) ** 0.5:.4g}")
-    if told:
+    if meaningful:
         columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
     runs = look.analysis.members["run"].to_numpy()
     if len(look.styles) < 2:
         return
     rows = []
     for run_id, name in look.run_names.items():
-        mine = kept & (runs == run_id)
+        mine = mask & (runs == run_id)
         if mine.any():
             share = float(found[runs == run_id].sum())
             alone = max(ksd(part.K, mine / mine.sum()), 0.0) ** 0.5
             rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     view.table(
-        table if told else table.drop(columns="weight"),
+        table if meaningful else table.drop(columns="weight"),
         "Discrepancy and weight of each run",
         column_config={
             "discrepancy": st.column_config.NumberColumn(
@@ -109,14 +109,14 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
     )
 
 
-def origin(look: Lens, form: str, part: SteinPart, kept: np.ndarray) -> str:
-    """Where the numbers come from."""
+def origin(look: Lens, form: str, part: SteinPart, mask: np.ndarray) -> str:
+    """Origin of the numbers."""
     model = look.analysis.runs[0].spec.model
     words = (
         f"{look.origin} · {stein_stage.FORMS[form]}, model {model}, lengths "
         f"{part.lengths[0]:.3g} for A and {part.lengths[1]:.3g} for W"
     )
-    left_out = int((~kept).sum())
+    left_out = int((~mask).sum())
     return words + (f" · {left_out} left out" if left_out else "")
 
 
@@ -138,7 +138,7 @@ def table(look: Lens, found: np.ndarray) -> pd.DataFrame:
 
 
 def caveat() -> None:
-    """What a Stein discrepancy does not see."""
+    """The limits of a Stein discrepancy."""
     st.caption(
         "A Stein discrepancy compares slopes: it sees neither a mode that no factorization has "
         "found nor how much of the posterior lies in each. Stein weights are no probabilities of "
@@ -147,7 +147,7 @@ def caveat() -> None:
 
 
 def trusted(part: SteinPart, found: np.ndarray) -> bool:
-    """Whether the weights can mean something; if not, it says so, and shows them when asked."""
+    """Whether to show the weights: unreliable ones need the user's consent."""
     words = part.too_far(ksd(part.K, found))
     if not words:
         return True
@@ -156,7 +156,7 @@ def trusted(part: SteinPart, found: np.ndarray) -> bool:
 
 
 def bars(look: Lens, found: np.ndarray, where: str) -> None:
-    """The largest weights, and a button that takes them along."""
+    """The largest weights, and a button that focuses on them."""
     rows = table(look, found)
     view.chart(
         weight_bars(rows, look.styles),
@@ -171,7 +171,7 @@ def bars(look: Lens, found: np.ndarray, where: str) -> None:
 
 
 def focus_button(look: Lens, found: np.ndarray) -> None:
-    """Bring the weighted ones into focus on all pages."""
+    """A button that focuses on the weighted factorizations on all pages."""
     rows = np.flatnonzero(found > SMALLEST)
     if st.button(
         "Focus on these",

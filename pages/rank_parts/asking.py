@@ -1,4 +1,4 @@
-"""Which study of ranks is looked at: a stored one, or a new one with its cost."""
+"""Selection of a rank study: a stored one, or a new one with its cost."""
 
 from concurrent.futures import Executor
 from functools import partial
@@ -25,14 +25,14 @@ LARGEST = 40
 
 
 def question(dataset: Dataset) -> RankQuestion:
-    """Ask which: the stored studies of the dataset, the newest first, or a new one."""
-    found = {asked.key: asked for asked in ranks.answered(store().root, dataset.hash)}
+    """Select a stored study of the dataset, the newest first, or a new one."""
+    found = {stored.key: stored for stored in ranks.answered(store().root, dataset.hash)}
     being_made = _being_made(dataset)
     if being_made is not None:
         return being_made.question
     for sentence in ranks.damaged(store().root, dataset.hash):
         st.warning(plain(sentence))
-    labels = {key: described(asked) for key, asked in found.items()} | {NEW: "another one…"}
+    labels = {key: described(stored) for key, stored in found.items()} | {NEW: "another one…"}
     if found:
         key = st.selectbox(
             "Study", list(labels), format_func=labelled(labels), key=f"rank_study_{dataset.hash}"
@@ -43,29 +43,29 @@ def question(dataset: Dataset) -> RankQuestion:
 
 
 def choose(dataset_id: str, study: str, model: str) -> None:
-    """Show a stored study by its key, or ask for a new one under a model."""
+    """Show a stored study by its key, or the form of a new one under a model."""
     st.session_state[f"rank_study_{dataset_id}"] = study
     st.session_state[f"rank_model_{dataset_id}"] = model
 
 
-def described(asked: RankQuestion) -> str:
+def described(question: RankQuestion) -> str:
     """A question in a few words."""
-    first, last = asked.ranks[0], asked.ranks[-1]
-    model = MODELS[asked.model]
-    told = CALLED[asked.noise] if Capability.GAUSSIAN_NOISE in model.capabilities else model.label
-    return f"ranks {first} to {last}, {told}"
+    first, last = question.ranks[0], question.ranks[-1]
+    model = MODELS[question.model]
+    is_gaussian = Capability.GAUSSIAN_NOISE in model.capabilities
+    return f"ranks {first} to {last}, {CALLED[question.noise] if is_gaussian else model.label}"
 
 
-def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
-    """The study; while there is none, its cost, its button or its progress, and the page ends."""
-    work = RankWork(store().root, asked, dataset, partial(_cluster, runner(), dataset.hash))
+def answer(question: RankQuestion, dataset: Dataset) -> RankStudy:
+    """The study; until it is complete, show cost, button or progress, and end the page."""
+    work = RankWork(store().root, question, dataset, partial(_cluster, runner(), dataset.hash))
     if not work.ready():
-        low, high = asked.seconds(dataset)
+        low, high = question.seconds(dataset)
         if _being_made(dataset) is None:
             by, depends = "The error on hidden entries recommends", "converge slowly"
-            if asked.evidence:
+            if question.evidence:
                 by = "The evidence and the error on hidden entries recommend"
-                depends = f"have {asked.most_modes:d} modes or more"
+                depends = f"have {question.most_modes:d} modes or more"
             st.markdown(
                 f"{by} a rank. Stability and the number of modes stand beside. "
                 f"**On an idle computer it takes roughly {plain(duration(low))}, up to "
@@ -77,22 +77,21 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
                     "It was started before and did not end. Its results are stored; it "
                     "continues from there."
                 )
-        first, last = asked.ranks[0], asked.ranks[-1]
+        first, last = question.ranks[0], question.ranks[-1]
         button = f"Compare ranks {first} to {last}"
         make_study.made(work, button, "rank", partial(_so_far, work))
-    with view.told():
+    with view.report_errors():
         study = ranks.read(work.folder)
     return study
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _known(folder: str, parts: tuple[str, ...], _work: RankWork) -> RankStudy | None:
-    """The study as far as it is made, read again only when a part has been added."""
+    """The partial study, read again only after new parts."""
     return _work.so_far()
 
 
 def _so_far(work: RankWork) -> None:
-    """The criteria as far as they are known: a first look within seconds."""
     found = _known(str(work.folder), work.parts, work)
     if found is None:
         return
@@ -111,7 +110,6 @@ def _so_far(work: RankWork) -> None:
 
 
 def _cluster(runner: JobRunner, dataset_id: str) -> Executor | None:
-    """That of the runs of these data."""
     return runner.cluster_of([run.id for run in runner.store.runs() if run.dataset == dataset_id])
 
 
@@ -121,7 +119,6 @@ def _being_made(dataset: Dataset) -> RankWork | None:
 
 
 def _new(dataset: Dataset) -> RankQuestion:
-    """The form of a new study."""
     largest = min(dataset.D, dataset.N, LARGEST)
     if largest < 2:
         view.nothing("These data have one feature or one observation: only rank 1 is possible.")

@@ -32,7 +32,7 @@ def drawn(
             [_pictures(dataset, A) for A in bases],
         )
     )
-    # Without names the number that its table and the other pages give it.
+    # Without names, the number as in its table and on other pages.
     titles = flow.nodes["component"].astype(str).tolist()
     if dataset.named:
         titles = _of_nodes(flow.nodes, [components.titles(dataset, A) for A in bases])

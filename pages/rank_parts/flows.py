@@ -13,7 +13,7 @@ KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
 
 
 def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> None:
-    """One of the two flows; a click on a component leads to it."""
+    """One of the two flows; a click on a component opens it."""
     st.header("Flow of components", anchor=False)
     kind = pick_one("Flow", KINDS, "ranks", "rank_flow", label_visibility="collapsed")
     ranks = list(study.best)
@@ -23,7 +23,7 @@ def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> No
         return
     bases = [A for A, _ in study.best.values()]
     figure = drawing.drawn(flow, bases, dataset, [f"rank {rank}" for rank in ranks])
-    told = st.container()
+    above = st.container()
     event = view.chart(
         figure,
         f"{drawing.READING} Of each rank: the best fit of all restarts.",
@@ -37,5 +37,5 @@ def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> No
     )
     if (clicked := links.clicked(event, "flow_ranks")) is not None:
         column, component = clicked
-        with told:
+        with above:
             links.to_rank(study, dataset, ranks[column], component)

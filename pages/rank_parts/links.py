@@ -1,4 +1,4 @@
-"""From a component of a flow to where it is shown."""
+"""Links from a component of a flow to the page Components."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import store
 
-# A factorization of a run is the one of the study when no component is farther away, degrees.
+# Largest angle in degrees at which a run's factorization counts as that of the study.
 SAME = 15.0
 
 
 def clicked(event: Any, chart: str) -> tuple[int, int] | None:
-    """The column and the number of a component that was clicked since the page was last drawn."""
+    """Column and number of a component that was clicked since the last redraw."""
     points = event["selection"]["points"] if event else []
     found = [tuple(point["customdata"]) for point in points if point.get("customdata")]
     now = (int(found[0][0]), int(found[0][1])) if found else None
@@ -36,7 +36,7 @@ def runs_of(dataset_id: str) -> list[RunRecord]:
 
 
 def to_rank(study: RankStudy, dataset: Dataset, rank: int, component: int) -> None:
-    """Go to the newest run of this rank, at the factorization that is the study's."""
+    """Open the newest run of this rank, with focus on the study's factorization."""
     runs = [run for run in runs_of(dataset.hash) if run.spec.rank == rank]
     if not runs:
         st.info(
@@ -45,12 +45,12 @@ def to_rank(study: RankStudy, dataset: Dataset, rank: int, component: int) -> No
         )
         link.to("run", f"Run with rank {rank}", data=dataset.hash, rank=str(rank))
         return
-    with view.told():
+    with view.report_errors():
         link.go("components", runs=runs[0].id, focus=nearest(study, store(), runs[0], rank))
 
 
 def nearest(study: RankStudy, runs: RunStore, run: RunRecord, rank: int) -> str:
-    """The focus on the member of a run that is the study's factorization; "" where none is."""
+    """Focus on the member of a run that equals the study's factorization; "" without one."""
     comparison = open_comparison(runs, [run.id])
     A = comparison.bases(range(len(comparison.members)))
     reference = study.best[rank][0]

@@ -1,4 +1,4 @@
-"""The flow of components from mode to mode of the runs that are looked at."""
+"""The flow of components from mode to mode of the selected runs."""
 
 import numpy as np
 import streamlit as st
@@ -13,18 +13,18 @@ from pages.frame import link, view, watch
 from pages.frame.services import runner
 from pages.rank_parts import drawing, links
 
-# Modes side by side, the largest first.
+# Most modes side by side, the largest first.
 MOST = 6
 
 
 def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) -> None:
-    """The modes of the chosen runs of these data, or of the newest ones."""
+    """The modes of the selected runs of these data, or of the newest ones."""
     runs = _runs(dataset_id)
     if not runs:
         st.info("There are no runs of these data yet.")
         link.to("run", "Run them", data=dataset_id)
         return
-    with view.told():
+    with view.report_errors():
         analysis = runner().analyse([run.id for run in runs], structure.STAGE.key)
     if not watch.beside(analysis, structure.STAGE, "Finding the modes"):
         return
@@ -58,20 +58,22 @@ def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) ->
 
 
 def _runs(dataset_id: str) -> list[RunRecord]:
-    """Those that are looked at on other pages, if they are of these data; else the newest."""
-    kept = links.runs_of(dataset_id)
-    looked_at = [run for run in kept if run.id in (link.get("runs") or ())]
-    if looked_at or not kept:
-        return looked_at
+    """The selected runs if they are of these data; else the newest."""
+    stored = links.runs_of(dataset_id)
+    selected = [run for run in stored if run.id in (link.get("runs") or ())]
+    if selected or not stored:
+        return selected
     return [
-        run for run in kept if run.launch == kept[0].launch and run.spec.rank == kept[0].spec.rank
+        run
+        for run in stored
+        if run.launch == stored[0].launch and run.spec.rank == stored[0].spec.rank
     ]
 
 
 def _identities(
     study: RankStudy, of_ranks: Flow, A: np.ndarray, W: np.ndarray
 ) -> np.ndarray | None:
-    """Colours of the first mode's components: those that the study's have at the same rank."""
+    """Colours of the first mode's components, as in the study at the same rank."""
     R = A.shape[1]
     if R not in study.best:
         return None

@@ -1,4 +1,4 @@
-"""Which noise the counts have, and what other noise would recommend."""
+"""The noise of counts, and the rank recommended under other noise."""
 
 import streamlit as st
 
@@ -14,22 +14,22 @@ from pages.parts import proposed
 from pages.rank_parts import asking
 
 
-def show(study: RankStudy, asked: RankQuestion) -> None:
-    """A sentence each; of counts under Gaussian noise a button to a study without it."""
+def show(study: RankStudy, question: RankQuestion) -> None:
+    """A sentence on each; for counts under Gaussian noise, a button to another study."""
     root = store().root
-    for facts in (of_counts(study), beside(study, asked.model, root, asked.dataset)):
+    for facts in (of_counts(study), beside(study, question.model, root, question.dataset)):
         if facts:
             st.markdown(plain(say(facts)))
     if not study.counts:
         return
-    other = ranks.other_noise(root, asked.dataset, asked.model)
-    model = proposed.of(asked.dataset).model if other is None else other.model
-    if model == asked.model:
+    other = ranks.other_noise(root, question.dataset, question.model)
+    model = proposed.of(question.dataset).model if other is None else other.model
+    if model == question.model:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("These are counts, and this study took their noise to be Gaussian.")
         does = "Compare ranks" if other is None else "Show the study"
         key = asking.NEW if other is None else other.key
-        arguments = (asked.dataset, key, model)
+        arguments = (question.dataset, key, model)
         label = plain(f"{does} under “{MODELS[model].label}”")
         st.button(label, key="rank_of_counts", on_click=asking.choose, args=arguments)

@@ -1,4 +1,4 @@
-"""The numbers of a rank study, and a rank taken to the page that runs."""
+"""The numbers of a rank study, and a link to a run at a rank."""
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def rank(study: RankStudy, dataset_id: str) -> None:
-    """Ask for a rank and go where it is run; where the grade is open, none is set."""
+    """Select a rank and open the page Run; without a default if the grade is open."""
     ranks, advice = study.table["rank"].tolist(), advising.recommend(study)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     open_ = advice.grade == advising.OPEN
@@ -45,9 +45,9 @@ def rank(study: RankStudy, dataset_id: str) -> None:
 
 
 def table(study: RankStudy, measure: str) -> None:
-    """Every number, the rule of each criterion, and what they take for granted.
+    """Every number, and the rule and assumptions of each criterion.
 
-    measure : what the errors are.
+    measure : kind of error.
     """
     with st.expander("All numbers, and the rules"):
         named = study.known.rename(columns=COLUMNS | {"fit": f"{measure} of the best"})

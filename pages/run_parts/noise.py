@@ -1,4 +1,4 @@
-"""Which model is proposed, why, and the picture of the noise that says so."""
+"""The proposed model, the reason, and the picture of the noise."""
 
 import streamlit as st
 
@@ -10,12 +10,12 @@ from pages.parts import proposed, variance
 
 
 def show(dataset: Dataset, dataset_id: str, model: str) -> None:
-    """The sentence, the model in use where that is another one, and the picture of counts."""
+    """The sentence, the selected model if it differs, and the picture of counts."""
     found = proposed.of(dataset_id)
     used = "" if model == found.model else f" In use: “{MODELS[model].label}”."
-    # Of other numbers there is nothing to say why, but for few entries that look like mistakes.
+    # Other numbers have no reason to show, except entries that look like errors.
     plainly = found.numbers.kind is Kind.OTHER and not found.numbers.advice
-    said = found.suited if plainly else found.sentence
-    st.markdown(plain(f"{said}{used}"))
+    sentence = found.suited if plainly else found.sentence
+    st.markdown(plain(f"{sentence}{used}"))
     if found.variation is not None:
         variance.chart(found.variation, dataset.name)

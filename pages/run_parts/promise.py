@@ -1,4 +1,4 @@
-"""What will be done, and what it takes, before it is started."""
+"""The plan of a launch, and its estimated cost."""
 
 from collections.abc import Sequence
 
@@ -14,24 +14,24 @@ from pages.frame.words import plain, size
 from pages.run_parts.request import Request
 
 MEASURING = "How long that takes is being measured on these data."
-# Bytes that any computer has to spare.
+# Bytes below which memory and disk are not mentioned.
 TRIFLE = 200e6
 
 
 def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[Estimate]:
-    """What each run costs, as far as is known now.
+    """Estimated cost of each run.
 
     Raises
     ------
     BNMFError
-        When one of them does not fit.
+        When a run does not fit into memory.
     """
     pilots = runner().pilots
     return [estimate(dataset, spec, store(), pilots.known(dataset_id, spec)) for spec in specs]
 
 
 def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
-    """The sentences; a duration is promised when short tries in the background have measured it."""
+    """The sentences; the duration appears once short trials in the background have measured it."""
 
     def measuring() -> bool:
         return runner().pilots.ask(dataset_id, wanted.specs)
@@ -41,16 +41,17 @@ def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
         found = cost(dataset, wanted.specs[0], estimates)
         promised = MEASURING if measuring() else found.sentence
         st.markdown(f"{plain(runs_in_words(wanted.specs))} **{plain(promised)}**")
-        if said := passes_in_words(dataset, wanted.specs, estimates):
-            st.caption(plain(said))
+        if passes := passes_in_words(dataset, wanted.specs, estimates):
+            st.caption(plain(passes))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
-        memory = max(one.memory for one in estimates)
-        kept = sum(one.particle_bytes for one in estimates)
-        if max(memory, kept) >= TRIFLE:
-            st.caption(plain(f"Up to {size(memory)} of memory, {size(kept)} kept on disk."))
+        memory = max(each.memory for each in estimates)
+        on_disk = sum(each.particle_bytes for each in estimates)
+        if max(memory, on_disk) >= TRIFLE:
+            st.caption(plain(f"Up to {size(memory)} of memory, {size(on_disk)} kept on disk."))
 
     watch.until_done(measuring, draw)
     used = [ALGORITHMS[key] for key in dict.fromkeys(spec.algorithm for spec in wanted.specs)]
     with st.expander("What these algorithms do"):
-        st.markdown("\n".join(f"- **{plain(one.label)}**: {plain(one.summary)}" for one in used))
+        lines = (f"- **{plain(entry.label)}**: {plain(entry.summary)}" for entry in used)
+        st.markdown("\n".join(lines))

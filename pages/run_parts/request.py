@@ -1,4 +1,4 @@
-"""What is asked for: the number of components, and under Advanced everything else."""
+"""The request: the number of components, and under Advanced everything else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from pages.frame.words import plain, shown
 from pages.parts import forms, proposed
 
 USUAL_RANK = 5
-# What algorithms make, and what they do for it.
+# Kind of result → the work of the algorithms that make it.
 MAKERS = {
     "factorizations": "look for many good factorizations",
     "draws": "draw from a posterior",
@@ -33,7 +33,7 @@ RECOMMENDED = "recommended_runs"
 
 @dataclass(frozen=True)
 class Request:
-    """specs : the runs. left_out : what is recommended against, in sentences. name : theirs."""
+    """specs : the runs. left_out : sentences on omitted algorithms. name : of the launch."""
 
     specs: list[RunSpec]
     left_out: tuple[str, ...]
@@ -41,20 +41,20 @@ class Request:
 
 
 def rank(dataset: Dataset, dataset_id: str) -> int:
-    """The number of components, with what is known of it."""
+    """Select the number of components."""
     samples = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
     made = dataset.truth[0].A.shape[1] if dataset.truth else None
     suggested = made or samples.get(dataset.name)
-    # Newest first: who analysed these data goes on from what was asked for then.
+    # Newest first: the default is the rank of the last analysis of these data.
     last = next((run.spec.rank for run in store().runs() if run.dataset == dataset_id), None)
     study = ranks.newest(store().root, dataset_id)
     advice = None if study is None else recommend(study)
     advised = advice.rank if advice is not None and advice.grade != OPEN else None
     largest = min(dataset.D, dataset.N)
-    # As many components as features explain everything, and say nothing.
+    # At full rank the factorization is trivial.
     guess = min(USUAL_RANK, max(1, largest // 2))
     usual = min(advised or last or suggested or guess, largest)
-    told = (
+    reason = (
         f"These data were made of {made}."
         if made
         else f"The page Rank recommends {advised}."
@@ -67,7 +67,7 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     )
     key = f"rank_{dataset_id}"
     st.session_state[key] = st.session_state.get(key, usual)
-    if (wanted := link.get("rank")) is not None:  # once: from then on what is typed here counts
+    if (wanted := link.get("rank")) is not None:  # once: afterwards the widget counts
         st.session_state[key] = min(max(1, wanted), largest)
         link.put("rank", None)
         link.share("rank")
@@ -77,13 +77,15 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
             1,
             largest,
             key=key,
-            help=plain(f"Parts that the data are explained by (rank R), 1 to {largest:,}. {told}"),
+            help=plain(
+                f"Parts that the data are explained by (rank R), 1 to {largest:,}. {reason}"
+            ),
         )
     )
 
 
 def kind(dataset: Dataset) -> str:
-    """Parts, or tiles of a binary matrix, which is asked only where it can be told."""
+    """Select components, or tiles of a binary matrix if the data are binary."""
     if dataset.whole is not None:  # tiles need all of X in memory
         return "parts"
     if tiles.refusal(dataset):
@@ -103,28 +105,28 @@ def kind(dataset: Dataset) -> str:
 
 
 def plan(kind: str) -> str:
-    """What the launch is for; tiles have one plan."""
+    """Select the purpose of the launch; tiles have one plan."""
     if kind != "parts":
         return QUICK
     return str(
         pick_one(
             "Plan",
-            {key: one.label for key, one in PLANS.items()},
+            {key: entry.label for key, entry in PLANS.items()},
             QUICK,
             "plan",
-            help=plain(" ".join(f"{one.label}: {one.help}" for one in PLANS.values())),
+            help=plain(" ".join(f"{entry.label}: {entry.help}" for entry in PLANS.values())),
         )
     )
 
 
 def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: str) -> Request:
-    """Everything else, in groups; where nothing is changed, what is recommended."""
-    # Other data, and another kind, begin with the model that is proposed for them.
+    """All other settings in groups; the defaults are recommended."""
+    # Other data, and another kind, reset the model to the proposed one.
     of = f"{kind} {dataset_id}"
     same, st.session_state["model_of"] = st.session_state.get("model_of") == of, of
     first = proposed.of(dataset_id).model if kind == "parts" else None
     chosen = st.session_state.get("model", first) if same else first
-    # What data speak against is refused where it is started; another one can be chosen here.
+    # The launch refuses unsuitable models; another one can be selected here.
     fits = chosen is None or not (MODELS[chosen].unfit(dataset) or _not_in_blocks(dataset, chosen))
     recommended = preset(dataset, rank, kind=kind, plan=plan, model=chosen if fits else None)
     _begin_with(recommended, recommended.specs[0].model if fits else str(chosen))
@@ -144,8 +146,8 @@ def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: st
     for key in keys:
         count = draws if ALGORITHMS[key].family == "sampler" else particles
         for one in range(seed, seed + repeats):
-            asked = (key, rank, model, count, one, settings[key], model_settings)
-            specs.append(RunSpec(*asked, holdout, seconds))
+            arguments = (key, rank, model, count, one, settings[key], model_settings)
+            specs.append(RunSpec(*arguments, holdout, seconds))
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
@@ -153,16 +155,16 @@ def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: st
 
 
 def _not_in_blocks(dataset: Dataset, model: str) -> bool:
-    """Whether data are in blocks, and no pass over these makes the loss of the model small."""
+    """Whether data are in blocks, for which the model has no algorithm."""
     chosen = MODELS[model]
     return dataset.whole is not None and chosen.loss(chosen.Settings()).key not in BLOCK_SUMS
 
 
 def _begin_with(recommended: Preset, model: str) -> None:
-    """Put what is recommended into the widgets, where that has changed or they are new.
+    """Set the widgets to the recommended values, if these have changed or widgets are new.
 
-    What is there already is put anew: a browser on a slow line that gets to see a widget at the
-    second drawing only would take one that is not set then for an empty one.
+    Present values are set again: a browser on a slow line that receives a widget at the
+    second redraw only would take an unset one for an empty one.
     """
     explorers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "explorer"]
     samplers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "sampler"]
@@ -172,9 +174,9 @@ def _begin_with(recommended: Preset, model: str) -> None:
         "draws": samplers[0].particles if samplers else DRAWS,
         "model": model,
     }
-    told = [first, [spec.settings for spec in recommended.specs]]
-    changed = st.session_state.get(RECOMMENDED) != told
-    st.session_state[RECOMMENDED] = told
+    proposal = [first, [spec.settings for spec in recommended.specs]]
+    changed = st.session_state.get(RECOMMENDED) != proposal
+    st.session_state[RECOMMENDED] = proposal
     for spec in recommended.specs if changed else ():
         for name in spec.settings:  # their fields begin with what is recommended now
             st.session_state.pop(f"settings_{spec.algorithm}_{name}", None)
@@ -183,7 +185,7 @@ def _begin_with(recommended: Preset, model: str) -> None:
 
 
 def _algorithms() -> tuple[list[str], int, int]:
-    """Keys of the algorithms that run side by side, factorizations and draws of each."""
+    """Keys of the algorithms that run in parallel, and the numbers of factorizations and draws."""
     keys = st.pills(
         "Run in parallel",
         list(ALGORITHMS),
@@ -210,7 +212,6 @@ def _algorithms() -> tuple[list[str], int, int]:
 
 
 def _model() -> tuple[str, Mapping[str, object]]:
-    """The model's key and its settings."""
     key = st.selectbox(
         "Model",
         list(MODELS),
@@ -223,7 +224,7 @@ def _model() -> tuple[str, Mapping[str, object]]:
 
 
 def _settings(key: str, first: Mapping[str, Value] | None) -> Mapping[str, object]:
-    """The settings of one algorithm, which begin with what is recommended."""
+    """The settings of one algorithm; the defaults are recommended."""
     algorithm = ALGORITHMS[key]
     with st.expander(f"Settings of {plain(algorithm.label)}"):
         st.caption(plain(f"{algorithm.summary} ({algorithm.reference})"))
@@ -231,7 +232,7 @@ def _settings(key: str, first: Mapping[str, Value] | None) -> Mapping[str, objec
 
 
 def _seed() -> tuple[int, int, float, float, str]:
-    """The first seed, how many there are, the part held out, the budget, the launch's name."""
+    """First seed, number of seeds, held-out fraction, time budget, and the launch's name."""
     first, second, third, fourth, fifth = st.columns(5)
     seed = first.number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
     repeats = second.number_input(

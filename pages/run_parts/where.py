@@ -1,4 +1,4 @@
-"""Where a run is made: on this machine, or by a scheduler that the operator has listed."""
+"""Where runs are computed: on this machine, or by a scheduler that the operator has listed."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ HERE = "this machine"
 
 
 def choose() -> tuple[str, bool]:
-    """Ask for the scheduler ("" for here), and whether here will do without it.
+    """Select the scheduler ("" for this machine), and whether this machine may replace it.
 
     A visitor chooses among the operator's addresses and cannot name one.
     """
@@ -37,9 +37,9 @@ def choose() -> tuple[str, bool]:
 def start(
     dataset_id: str, specs: list[RunSpec], scheduler: str, local_otherwise: bool, name: str
 ) -> list[str]:
-    """Start the runs there, or here if that was allowed and the scheduler does not answer.
+    """Start the runs on the scheduler, or here if allowed and it does not answer.
 
-    ``name`` is what they are called together. Returns their ids.
+    ``name`` is that of the launch. Returns the ids of the runs.
 
     Raises
     ------

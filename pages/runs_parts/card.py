@@ -1,4 +1,4 @@
-"""One launch in the list: what it is, how far it is, what can be done with it."""
+"""One launch in the list: description, progress and actions."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ BADGES = {
 
 
 def show(launch: Launch, data: str) -> None:
-    """Draw a launch with its runs and buttons; ``data`` is what its dataset is called."""
+    """Draw a launch with its runs and buttons; ``data`` is the name of its dataset."""
     with st.container(border=True):
         left, right = st.columns([5, 4], vertical_alignment="center")
         with left:
@@ -46,7 +46,7 @@ def show(launch: Launch, data: str) -> None:
         with right, st.container(horizontal=True, horizontal_alignment="right"):
             if launch.shown and st.button("Open", key=f"open_{launch.id}", type="primary"):
                 comparing.open_runs(launch.shown)
-            # Callbacks: a click must not be lost to the redraw of a page that polls.
+            # Callbacks, because the redraw of a polling page could lose a click.
             if launch.active:
                 active = [run.id for run in launch.runs if run.active]
                 key = f"cancel_all_{launch.id}"
@@ -76,8 +76,8 @@ def _more(launch: Launch, data: str) -> None:
         folders = tuple(str(store().run_folder(run.id)) for run in launch.runs)
         st.caption(plain(f"On the disk: {size(_bytes(folders))}"))
     several = len(launch.runs) > 1
-    asked = f"I want to delete {'all of these runs' if several else 'this run'}"
-    sure = st.checkbox(asked, key=f"sure_{launch.id}", disabled=launch.active)
+    label = f"I want to delete {'all of these runs' if several else 'this run'}"
+    sure = st.checkbox(label, key=f"sure_{launch.id}", disabled=launch.active)
     if st.button("Delete", key=f"delete_{launch.id}", disabled=not sure or launch.active):
         _each(store().delete_run, [run.id for run in launch.runs])
     if launch.active:
@@ -86,12 +86,11 @@ def _more(launch: Launch, data: str) -> None:
 
 @st.cache_data(max_entries=256, ttl=60.0, show_spinner=False)
 def _bytes(folders: tuple[str, ...]) -> int:
-    """What runs that have ended take."""
+    """Disk space of finished runs."""
     return sum(files.size_of(Path(folder)) for folder in folders)
 
 
 def _run(run: RunRecord) -> None:
-    """What one run is and how it stands."""
     if run.active:
         progress_bar(run)
         return
@@ -104,7 +103,6 @@ def _run(run: RunRecord) -> None:
 
 
 def _of_run(run: RunRecord, alone: bool) -> None:
-    """What can be done with one run of a launch by itself."""
     if alone and not run.done:
         return
     with st.expander(plain(run_words(run))):
@@ -129,27 +127,27 @@ def _of_run(run: RunRecord, alone: bool) -> None:
 
 
 def _clicked(act: Callable[[str], None], ids: Sequence[str]) -> None:
-    """Act on each before the page is drawn again; :func:`refused` says what one of them refused."""
+    """Act on each run before the redraw; :func:`refused` shows errors."""
     st.session_state[_REFUSED] = []
-    for one in ids:
+    for run_id in ids:
         try:
-            act(one)
+            act(run_id)
         except BNMFError as error:
             st.session_state[_REFUSED].append(str(error))
 
 
 def refused() -> None:
-    """Say what the last click could not do."""
+    """Show the errors of the last click."""
     for sentence in st.session_state.get(_REFUSED, ()):
         view.problem(sentence)
 
 
 def _each(act: Callable[[str], None], ids: Sequence[str]) -> None:
-    """Act on each; what one of them refuses is said, and the others go on."""
+    """Act on each run; an error is shown and does not stop the others."""
     refused = False
-    for one in ids:
+    for run_id in ids:
         try:
-            act(one)
+            act(run_id)
         except BNMFError as error:
             view.problem(error)
             refused = True

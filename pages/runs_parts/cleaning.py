@@ -1,4 +1,4 @@
-"""What is kept that nothing uses any more, and its removal."""
+"""Removal of unused data."""
 
 import streamlit as st
 
@@ -15,12 +15,12 @@ from pages.frame import view
 from pages.frame.services import store
 from pages.frame.words import labelled, plain, size
 
-# Something was removed: what is left is looked for when the page is drawn again.
+# After a removal, the next redraw searches again.
 _AGAIN = "look_for_unused_again"
 
 
 def show() -> None:
-    """A closed panel; what is unused is looked for only when somebody asks."""
+    """A closed panel; the search for unused data starts on a click."""
     with st.expander("Free space"):
         st.caption(
             "Comparisons of runs that were deleted or have gone on, and data without runs, stay "
@@ -36,7 +36,9 @@ def show() -> None:
         if not found:
             st.success("Everything that is kept is in use.")
             return
-        labels = distinct_labels({one.key: f"{one.label}, {size(one.bytes)}" for one in found})
+        labels = distinct_labels(
+            {entry.key: f"{entry.label}, {size(entry.bytes)}" for entry in found}
+        )
         picked = st.multiselect(
             "What to remove",
             list(labels),
@@ -45,11 +47,11 @@ def show() -> None:
             help="Data have to be brought in again once they are removed; comparisons are computed "
             "again when they are opened. Runs are deleted in their own boxes, above.",
         )
-        chosen = [one for one in found if one.key in picked]
-        total = size(sum(one.bytes for one in chosen))
+        chosen = [entry for entry in found if entry.key in picked]
+        total = size(sum(entry.bytes for entry in chosen))
         words = f"Remove {len(chosen)} for {total}" if chosen else "Choose what to remove"
         if st.button(plain(words), key="remove_unused", disabled=not chosen):
-            with view.told(ends=False):
+            with view.report_errors(ends=False):
                 freed = remove_unused(store(), chosen)
                 st.session_state[_AGAIN] = True
                 st.toast(plain(f"{size(freed)} are free again."))
@@ -57,11 +59,11 @@ def show() -> None:
 
 
 def _look() -> None:
-    """Find what can be removed, and say what there is in all."""
+    """Find unused data, and describe all stored data."""
     here = store()
     st.session_state["unused"] = found = [*find_unused(here), *find_computed(here)]
-    # What would have to be brought in or computed again goes only if somebody says so.
-    picked = [one.key for one in found if one.kind not in (DATASET, COMPUTED)]
+    # Data that would have to be uploaded or computed again are not preselected.
+    picked = [entry.key for entry in found if entry.kind not in (DATASET, COMPUTED)]
     st.session_state["unused_picked"] = picked
     sizes = disk_usage(here)
     parts = ", ".join(f"{what} {size(count)}" for what, count in sizes.items() if count)

@@ -1,4 +1,4 @@
-"""Several launches, ticked in the list, looked at together."""
+"""Comparison of several launches ticked in the list."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from pages.sessions_parts import beside
 
 
 def key(launch: Launch) -> str:
-    """The key of a launch's tick."""
+    """The key of a launch's checkbox."""
     return f"tick_{launch.id}"
 
 
 def bar(launches: Sequence[Launch]) -> None:
-    """A button that opens what is ticked, or why that cannot be looked at together."""
+    """A button that opens the ticked launches, or why they cannot be compared."""
     ticked = [launch for launch in launches if st.session_state.get(key(launch)) and launch.shown]
     if not ticked:
         return
@@ -44,7 +44,7 @@ def bar(launches: Sequence[Launch]) -> None:
 
 
 def open_runs(run_ids: Sequence[str]) -> None:
-    """Leave for what these runs say together."""
+    """Open Overview of these runs."""
     link.put("runs", list(run_ids))
     panel.forget()
     link.go("overview", runs=",".join(run_ids))

@@ -11,7 +11,7 @@ from pages.frame.words import plain
 
 
 def show(run: RunRecord) -> None:
-    """A download for each format; a file is made when it is asked for."""
+    """A download for each format; a click makes the file."""
     for ending, kind in formats.FORMATS.items():
         st.download_button(
             plain(kind.label),

@@ -1,4 +1,4 @@
-"""All that is somebody's, and its removal."""
+"""Deletion of all data of an owner."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ _ASKED = "asked_to_forget"
 
 
 def show() -> None:
-    """A closed panel; what would go is said before somebody confirms it."""
+    """A closed panel that lists the data before the user confirms the deletion."""
     with st.expander("Delete all my data"):
         st.caption(
             "This removes everything that you keep here, and cannot be undone. To keep something, "
@@ -21,7 +21,7 @@ def show() -> None:
             st.session_state[_ASKED] = True
         if not st.session_state.get(_ASKED):
             return
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             found = theirs(places().home, store())
             stops = f" {found.active:,} that are running stop." if found.active else ""
             words = f"This deletes {found.counts}, with all that was computed of them"
@@ -32,7 +32,7 @@ def show() -> None:
                 st.rerun()
             if yes.button("Delete all of it", key="forget", width="stretch"):
                 places().forget(owners.owner())
-                # What stays in memory of it goes, too.
+                # Also clear caches and session.
                 st.cache_data.clear()
                 st.session_state.clear()
                 st.query_params.clear()

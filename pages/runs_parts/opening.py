@@ -1,4 +1,4 @@
-"""An archive from elsewhere: its runs join the list."""
+"""Import of an archive: its runs join the list."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ _OPENED = "archive_opened"
 
 
 def show() -> None:
-    """Ask for an archive; say what of it could be opened, and lead to it."""
+    """Upload an archive, list what could not be opened, and link to its runs."""
     with st.expander("Open an archive", expanded=_OPENED in st.session_state):
         st.markdown(
             "A ZIP file that this program saved, here or on another machine: its data, runs and "
@@ -25,7 +25,7 @@ def show() -> None:
             return
         opened = st.session_state.get(_OPENED)
         if opened is None or opened[0] != file.file_id:
-            with view.told(ends=False), st.spinner("Opening the archive"):
+            with view.report_errors(ends=False), st.spinner("Opening the archive"):
                 st.session_state[_OPENED] = opened = (file.file_id, open_archive(store(), file))
                 st.rerun()
         if opened is None or opened[0] != file.file_id:

@@ -1,4 +1,4 @@
-"""Runs whose entries in the index are lost, and a button that brings them back."""
+"""Recovery of runs that are missing in the index."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ _BROUGHT = "runs_brought_back"
 
 
 def show() -> None:
-    """Say how many there are, if any, and what came back when it was asked for."""
+    """Show the number of missing runs, a button, and the recovered ones."""
     if brought := st.session_state.pop(_BROUGHT, None):
         if brought.runs:
             many = f"{len(brought.runs)} runs are" if len(brought.runs) > 1 else "1 run is"
@@ -27,6 +27,6 @@ def show() -> None:
         plain(f"{made} made is on the disk, but not in the list below, which was lost or damaged.")
     )
     if st.button("Bring back what is not in the list", key="bring_back"):
-        with view.told(ends=False):
+        with view.report_errors(ends=False):
             st.session_state[_BROUGHT] = bring_back(store())
         st.rerun()

@@ -1,4 +1,4 @@
-"""The components of a mode applied to samples that were not analysed."""
+"""Application of a mode's components to new samples."""
 
 import numpy as np
 import streamlit as st
@@ -26,7 +26,7 @@ from pages.parts import by_hand
 from pages.parts.answer import Answer
 from pages.samples_parts.exposures import Bars
 
-# Modes whose components are applied; the key of a file in the list of data.
+# Most modes whose components are applied; the option of an uploaded file.
 MOST_MODES, FILE = 4, ""
 FORM = (
     "Two samples or more in the same unit and scale as the analysed data. Features are matched by "
@@ -36,17 +36,17 @@ FORM = (
 
 
 def show(look: Lens, bars: Bars, called: list[str]) -> None:
-    """A fold that asks for new samples, and shows what the components make of them."""
+    """A fold for new samples, with their weights and fit."""
     if look.analysis.of_tiles or link.is_guest():
         return
     fold = st.expander("Apply to new samples", key="apply_fold", on_change="rerun")
     if view.is_open(fold):
-        with fold, view.told(ends=False):
+        with fold, view.report_errors(ends=False):
             _unfolded(look, bars, called)
 
 
 def _unfolded(look: Lens, bars: Bars, called: list[str]) -> None:
-    new = _asked(look)
+    new = _new_samples(look)
     if new is None:
         return
     leave_out = st.checkbox(
@@ -79,7 +79,6 @@ def _applied(
     bars: Bars,
     called: list[str],
 ) -> None:
-    """Weights and fit in one mode."""
     k = st.selectbox(
         "Mode", range(len(modes)), format_func=labelled(dict(enumerate(modes))), key="apply_mode"
     )
@@ -119,7 +118,7 @@ def _applied(
     )
 
 
-def _asked(look: Lens) -> Dataset | None:
+def _new_samples(look: Lens) -> Dataset | None:
     """New samples from a file or from the store; None while there are none."""
     own = look.analysis.runs[0].dataset
     others = {key: name for key, name in dataset_names().items() if key != own}

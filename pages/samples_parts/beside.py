@@ -1,4 +1,4 @@
-"""Beside the strips: typical observations, who changes group between modes, consensus."""
+"""Typical observations, changes of group between modes, and consensus."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ from pages.frame.words import plain
 from pages.parts.answer import Answer
 from pages.samples_parts.grouping import Grouping, shares_table, some_of
 
-# Observations shown of each component, and the features that are named of each.
+# Observations per component, and named features of each.
 IMAGES, NAMED, FEATURES = 5, 4, 4
 
 
@@ -66,22 +66,22 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
 
 
 def _name(undetermined: Iterable[str]) -> None:
-    """Say of which observations too little was seen."""
+    """Name observations with too few observed entries."""
     names = list(undetermined)
     if not names:
         return
     more = len(names) - NAMED
-    told = listed(names[:NAMED]) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
+    shown = listed(names[:NAMED]) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
     st.caption(
         plain(
-            f"Of {told} fewer entries were seen than there are components: their weights are not "
+            f"Of {shown} fewer entries were seen than there are components: their weights are not "
             "determined, and they are typical of nothing."
         )
     )
 
 
 def _strongest(look: Lens, component: np.ndarray, n: int) -> list[str]:
-    """The features of an observation that the component makes most of."""
+    """The features to which the component contributes most in an observation."""
     dataset = look.analysis.seen_dataset
     score = dense(dataset.X[:, [n]]).ravel() * component
     best = np.argsort(-score, kind="stable")[:FEATURES]

@@ -1,4 +1,4 @@
-"""Components beside a label: their mean share in each class."""
+"""Mean shares of components in each class of a label."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.parts.answer import Answer
 
-# Classes that are drawn, the most frequent ones, and modes that are compared.
+# Most drawn classes, the most frequent ones, and most compared modes.
 MOST, MODES = 40, 12
 
 
@@ -34,7 +34,7 @@ def show(look: Lens, row: int, called: list[str], label: str) -> None:
 
 
 def modes_of(look: Lens, row: int) -> np.ndarray:
-    """A member, and the representatives of the other modes that count."""
+    """A member, and the representatives of the other relevant modes."""
     counts = counting(Answer.of(look).table)[1]
     others = [int(look.modes.representative[k]) for k in np.flatnonzero(counts)]
     own = look.modes.labels[row]
@@ -48,12 +48,12 @@ def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
         st.caption(plain(f"The label {label} has one class."))
         return
     names = numbered(called, len(found.mean))
-    said = describe_typical(found, chances, names)
+    reading = describe_typical(found, chances, names)
     several = found.counts >= FEWEST
     if len(rows) > 1 and several.any():
         differing = np.where(several, abs(each - each[0]), 0.0)
         k, i, j = np.unravel_index(np.argmax(differing), differing.shape)
-        said += (
+        reading += (
             f" Between modes that count a mean share differs by up to {100 * differing.max():.0f} "
             f"percentage points: component {names[i]} in {found.classes[j]}, in "
             f"{look.mode_names[look.modes.labels[rows[k]]]}."
@@ -64,7 +64,7 @@ def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
     left_out = len(found.classes) - len(few.classes)
     view.chart(
         class_map(few, label, called),
-        said + (f" {left_out:,} rarer classes are not drawn." if left_out else ""),
+        reading + (f" {left_out:,} rarer classes are not drawn." if left_out else ""),
         name="classes",
         origin=look.origin,
         table=pd.DataFrame(found.mean.T, columns=names).assign(
@@ -77,7 +77,7 @@ def _by_class(look: Lens, row: int, called: list[str], label: str) -> None:
 def _classes(
     cache_key: str, rows: tuple[int, ...], label: str, _look: Lens
 ) -> tuple[ClassShares, np.ndarray, np.ndarray]:
-    """Of the first of these members, means (K, R, C) of all of them, and chances (R,)."""
+    """Shares of the first member, means (K, R, C) of all members, and p-values (R,)."""
     shares = sample_shares(*_look.aligned_factors(np.array(rows)))
     labels = _look.analysis.seen_dataset.labels[label]
     found = class_shares(shares, labels)

@@ -1,4 +1,4 @@
-"""What else is asked of groups: modes, draws, resamples; sentences and pairs that follow."""
+"""Stability of groups over modes, draws or resamples: sentences and pairs."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from pages.frame.words import labelled, plain
 from pages.samples_parts.grouping import Grouping, some_of
 
 ALL = "all"
-# Sentences that are shown, and pairs of each kind.
+# Most sentences, and pairs of each kind.
 MOST_SAID, MOST_PAIRS = 20, 10
 CALLED = {
     MODES: "modes that count",
@@ -29,18 +29,18 @@ CALLED = {
 
 
 def _kinds(found: Grouping, changed: Regrouped) -> dict[str, tuple[np.ndarray, str]]:
-    """Groups (m, N) of all that can be asked, and what these are, as "60 optima"."""
-    told = {ALL: (found.others, found.what)}
+    """Kind → groups (m, N) and their description, such as "60 optima"."""
+    kinds = {ALL: (found.others, found.what)}
     for kind, of in changed.others.items():
-        told[kind] = of, f"{len(of)} {CALLED[kind].format(mode=changed.mode + 1)}"
-    return told
+        kinds[kind] = of, f"{len(of)} {CALLED[kind].format(mode=changed.mode + 1)}"
+    return kinds
 
 
 def ask(look: Lens, found: Grouping, changed: Regrouped) -> Grouping:
-    """Ask which factorizations say who is together: the grouping beside these."""
+    """Select the factorizations that define the consensus of groups."""
     kinds = _kinds(found, changed)
     options = {kind: what for kind, (_, what) in kinds.items()}
-    # Optima of one mode agree by what a mode is; draws say what the data leave open there.
+    # Optima of one mode agree by definition; draws show the uncertainty within it.
     alone = np.unique(look.modes.labels[look.analysis.grouped]).size == 1
     kind = DRAWS if alone and DRAWS in options else ALL
     if len(options) > 1:
@@ -58,11 +58,11 @@ def ask(look: Lens, found: Grouping, changed: Regrouped) -> Grouping:
 
 
 def folds(
-    look: Lens, found: Grouping, changed: Regrouped, asked: Grouping, called: list[str]
+    look: Lens, found: Grouping, changed: Regrouped, compared: Grouping, called: list[str]
 ) -> None:
-    """What is said of each observation that changes group, and pairs in doubt."""
+    """Sentences on observations that change group, and uncertain pairs."""
     _sentences(look, changed, called)
-    _pairs(look, found, changed, asked)
+    _pairs(look, found, changed, compared)
 
 
 def _sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
@@ -77,8 +77,8 @@ def _sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
         if not look.passing:
             watch.beside(look.analysis, resampling.STAGE, "Groups of resampled data")
         shown = changed.changing[:MOST_SAID].tolist()
-        told = [say(changed.facts(n, observations[n], called, R)) for n in shown]
-        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in told))
+        sentences = [say(changed.facts(n, observations[n], called, R)) for n in shown]
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in sentences))
         st.download_button(
             f"All {changed.changing.size:,} (CSV)",
             lambda: view.csv(changed.table(observations, called, R)),
@@ -89,32 +89,32 @@ def _sentences(look: Lens, changed: Regrouped, called: list[str]) -> None:
         )
 
 
-def _pairs(look: Lens, found: Grouping, changed: Regrouped, asked: Grouping) -> None:
-    """A fold: pairs of observations that are together at times."""
+def _pairs(look: Lens, found: Grouping, changed: Regrouped, compared: Grouping) -> None:
+    """A fold: pairs of observations that share a group in some factorizations."""
     fold = st.expander("Pairs in doubt", key="pairs_fold", on_change="rerun")
     if not view.is_open(fold):
         return
     some = some_of(found)
-    of_some = consensus_matrix(asked.others[:, some])
+    of_some = consensus_matrix(compared.others[:, some])
     of_kinds = doubtful_pairs(of_some, found.groups[some], MOST_PAIRS)
     names = look.analysis.seen_dataset.observations
     rows = []
     for kind, chosen in zip(("same group", "different groups"), of_kinds, strict=True):
         for i, j in some[chosen].tolist():
             together = {
-                f"together in {what}": 100 * float(consensus_matrix(others[:, [i, j]])[0, 1])
-                for others, what in _kinds(found, changed).values()
+                f"together in {what}": 100 * float(consensus_matrix(compared[:, [i, j]])[0, 1])
+                for compared, what in _kinds(found, changed).values()
             }
             rows.append({"first": names[i], "second": names[j], "here": kind} | together)
     with fold:
         if not rows:
-            st.caption(plain(f"All {asked.what} agree on every pair."))
+            st.caption(plain(f"All {compared.what} agree on every pair."))
             return
         st.caption(
             plain(
-                f"Pairs of one group that are together least often in {asked.what}, then pairs of "
-                f"different groups that are together most often. {some.size:,} observations were "
-                "compared."
+                f"Pairs of one group that are together least often in {compared.what}, then pairs "
+                f"of different groups that are together most often. {some.size:,} observations "
+                "were compared."
             )
         )
         table = pd.DataFrame(rows)

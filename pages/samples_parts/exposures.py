@@ -1,4 +1,4 @@
-"""What bars of the page Samples show, and in which order: shares or totals of each observation."""
+"""Bars of the page Samples: shares or totals of each observation, and their order."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ GROUPED = (
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """``amounts`` (R, N), None for shares; ``order`` (N,) of observations; how to read both."""
+    """``amounts`` (R, N), None for shares; ``order`` (N,) of observations; reading help."""
 
     amounts: np.ndarray | None
     order: np.ndarray
@@ -28,7 +28,7 @@ class Bars:
 
 
 def ask(dataset: Dataset, found: Grouping) -> Bars:
-    """Ask in the panel."""
+    """Options in the panel."""
     shown = st.segmented_control(
         "Bars",
         ["Shares", "Totals"],
@@ -62,7 +62,7 @@ def ask(dataset: Dataset, found: Grouping) -> Bars:
 
 
 def _reconstructed(dataset: Dataset, found: Grouping) -> str:
-    """How well signatures reconstruct each sample, as SigProfiler tells it; "" of other data."""
+    """Cosine similarity of reconstructed samples, as in SigProfiler; "" for other data."""
     if not channels(dataset.features).complete:
         return ""
     cosines = reconstruction_cosines(dataset, found.A, found.W)

@@ -1,4 +1,4 @@
-"""The observations of a factorization in groups, and how steady these are among its peers."""
+"""Groups of observations by strongest component, and their stability."""
 
 from dataclasses import dataclass
 
@@ -19,21 +19,21 @@ from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
-# Optima, or factorizations where none is known, that are asked for the group of each observation.
+# Most optima, or factorizations without known optima, that are compared by groups.
 MOST = 200
 # Observations of the consensus matrix, evenly spaced over the groups.
 MOST_PAIRED = 240
-# Observations in the table of those that change.
+# Rows of the table of changing observations.
 MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """One factorization, its components by size, and the groups that others make.
+    """Groups of observations in one factorization and in others.
 
     A (D, R), W (R, N). shares : (R, N). groups : (N,), order : (N,) group by group.
     others : (m, N), the groups of m factorizations, by components matched with these.
-    what : what these are, as "60 optima".
+    what : description of these, such as "60 optima".
     """
 
     A: np.ndarray
@@ -46,38 +46,38 @@ class Grouping:
 
     @property
     def steady(self) -> np.ndarray:
-        """(N,) part of the others that put an observation into the group it has here."""
+        """(N,) fraction of the others that agree on an observation's group."""
         return np.asarray((self.others == self.groups).mean(axis=0))
 
 
 def of(look: Lens, row: int) -> Grouping:
-    """That of a member, kept while the comparison is."""
+    """The grouping of a member, cached with the comparison."""
     comparison = look.analysis
     what = "optima" if comparison.optima.any() else "factorizations"
-    # Components have the numbers of the first mode, which changes with the threshold.
+    # Components are numbered as in the first mode, which depends on the threshold.
     first = int(look.modes.representative[0])
     return _of(comparison.cache_key, row, first, what, comparison.grouped, look)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _of(
-    cache_key: str, row: int, first: int, what: str, _asked: np.ndarray, _look: Lens
+    cache_key: str, row: int, first: int, what: str, _members: np.ndarray, _look: Lens
 ) -> Grouping:
     A, W = (part[0] for part in _look.aligned_factors(np.array([row])))
     shares = sample_shares(A, W)
-    asked = _asked[evenly_spaced(_asked.size, MOST)]
-    of_all = np.array([groups_of(_look.analysis, int(other), A) for other in asked])
+    members = _members[evenly_spaced(_members.size, MOST)]
+    of_all = np.array([groups_of(_look.analysis, int(other), A) for other in members])
     groups = sample_groups(shares)
-    return Grouping(A, W, shares, groups, in_groups(shares), of_all, f"{len(asked)} {what}")
+    return Grouping(A, W, shares, groups, in_groups(shares), of_all, f"{len(members)} {what}")
 
 
 def some_of(found: Grouping) -> np.ndarray:
-    """The observations of which pairs are looked at, group by group."""
+    """Observations of the consensus matrix, in order of groups."""
     return found.order[evenly_spaced(found.order.size, MOST_PAIRED)]
 
 
 def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
-    """A row per observation: its group, how steady that is, and every share."""
+    """A row per observation: its group, the group's stability, and every share."""
     dataset = look.analysis.seen_dataset
     names = numbered(called, len(found.W))
     rows = pd.DataFrame(
@@ -133,6 +133,6 @@ def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
 
 
 def _second(found: Grouping, n: int) -> int:
-    """The group that the others give an observation most often, other than its own."""
+    """The most frequent other group of each observation."""
     away = found.others[found.others[:, n] != found.groups[n], n]
     return int(np.bincount(away + 1).argmax()) - 1 if away.size else -1

@@ -1,4 +1,4 @@
-"""Weights as lines, where observations are places on an axis, such as times."""
+"""Weights as lines, for observations on an axis, such as time."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from pages.samples_parts.grouping import Grouping
 
 
 def show(look: Lens, found: Grouping, called: list[str], chosen: int | None) -> None:
-    """A fold, where observations have an axis: a line for each component."""
+    """A fold for observations with an axis: a line for each component."""
     observations = look.analysis.seen_dataset.observations
     axis = axis_of(observations)
     if axis is None:

@@ -1,4 +1,4 @@
-"""Components over time: their mean share in each period of a label whose values are dates."""
+"""Components over time: mean shares in each period of a label of dates."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from pages.samples_parts.by_class import modes_of
 
 
 def show(look: Lens, row: int, called: list[str], label: str, chosen: int | None) -> None:
-    """A fold, where a label has dates: the one that is chosen, or else the first."""
+    """A fold for a label of dates: the selected one, or the first."""
     labels = look.analysis.seen_dataset.labels
     dated = [key for key, values in labels.items() if dates_of(values) is not None]
     if not dated:
@@ -35,19 +35,19 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
         row = int(st.selectbox("Mode", list(names), format_func=shown(names), key="time_mode"))
     found = _periods(look.analysis.cache_key, row, int(rows[0]), label, look)
     names = numbered(called, len(found.mean))
-    # Of periods with hardly any observations a mean says little.
+    # Means of periods with few observations are unreliable.
     usual = np.flatnonzero(found.counts >= np.median(found.counts) / 2)
     means = found.mean[:, usual]
     r = int(np.argmax(np.ptp(means, axis=1))) if chosen is None else chosen
     low, high = sorted((usual[means[r].argmin()], usual[means[r].argmax()]))
-    first, last = (_said(found, r, p) for p in (low, high))
+    first, last = (_period_words(found, r, p) for p in (low, high))
     most = "most, " if chosen is None else ""
-    said = f"Component {names[r]} changes {most}from {first} to {last}."
+    sentence = f"Component {names[r]} changes {most}from {first} to {last}."
     if (chance := found.chances.min() if chosen is None else found.chances[r]) > LEVEL:
-        said = f"Chance alone leaves such changes (Kruskal–Wallis test, p = {chance:.2g})."
+        sentence = f"Chance alone leaves such changes (Kruskal–Wallis test, p = {chance:.2g})."
     view.chart(
         period_lines(found, label, called, chosen),
-        f"{said} Bands are one standard error of the mean.",
+        f"{sentence} Bands are one standard error of the mean.",
         name="over_time",
         origin=look.origin,
         table=pd.DataFrame(found.mean.T, columns=names).assign(
@@ -58,15 +58,15 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _periods(cache_key: str, row: int, first: int, label: str, _look: Lens) -> PeriodShares:
-    """Of one member, with the components of the ``first``."""
+    """Shares in periods of one member, with the components of the ``first``."""
     A, W = _look.aligned_factors(np.array([first, row]))
     dates = dates_of(_look.analysis.seen_dataset.labels[label])
     assert dates is not None
     return period_shares(sample_shares(A[1], W[1]), dates)
 
 
-def _said(found: PeriodShares, r: int, p: int) -> str:
-    """A mean share, its standard error where there are two observations, and the period."""
+def _period_words(found: PeriodShares, r: int, p: int) -> str:
+    """A mean share, its standard error with two observations or more, and the period."""
     error = found.error[r, p]
     about = f" ± {100 * error:.1f}" if np.isfinite(error) else ""
     day = str(found.periods[p])

@@ -1,4 +1,4 @@
-"""Observations and features in one plane, behind a fold."""
+"""Biplot of observations and features, in a fold."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.samples_parts.grouping import Grouping
 
-# Above so many observations, points hide each other.
+# Most observations before points hide each other.
 MANY = 2_000
 HELP = "A grid in place of the points: the darker a cell is, the more observations lie in it."
 
@@ -29,7 +29,7 @@ def show(
     dataset, placed = look.analysis.seen_dataset, biplot(found.A, found.W)
 
     def clicked(points: list[Any]) -> None:
-        """A feature is nobody's observation."""
+        """Highlight a clicked observation; ignore features."""
         if observed := [point for point in points if point.get("customdata") is not None]:
             focusing.sample_clicked(dataset.observations, observed)
 

@@ -1,4 +1,4 @@
-"""The texts that hold most of one topic, with its words marked."""
+"""The texts with the largest shares of one topic, with its words marked."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,12 +17,12 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.samples_parts.grouping import Grouping
 
-# Texts that are shown, words of the topic that are marked, letters of a label; words of a text.
+# Most texts, marked words of the topic, letters of a label; words of a text.
 TEXTS, MARKED, LABEL, LISTED = 10, 30, 40, 20
 
 
 def show(look: Lens, found: Grouping, called: list[str], chosen: int | None) -> None:
-    """The fold, where features are words; of the first topic where none is ``chosen``."""
+    """A fold for texts; it shows the ``chosen`` topic, or the first."""
     if look.analysis.dataset.of_words:
         draw = partial(_texts, look, found, called, chosen)
         view.fold(f"{TEXTS} texts of one topic", "texts_fold", draw)
@@ -63,10 +63,10 @@ def _pieces(dataset: Dataset, n: int, words: set[str]) -> list[tuple[str, bool]]
 
 
 def marked(pieces: Sequence[tuple[str, bool]]) -> str:
-    """Pieces of a text as Markdown: nothing in them is markup, and some are marked.
+    """Pieces of a text as escaped Markdown, with some of them marked.
 
-    A character that is not seen stands between them, so that no two make markup together.
+    An invisible character separates them, so that no two form markup together.
     """
     return "\N{WORD JOINER}".join(
-        [f":orange-background[{plain(one)}]" if mark else plain(one) for one, mark in pieces]
+        [f":orange-background[{plain(piece)}]" if mark else plain(piece) for piece, mark in pieces]
     )

@@ -1,4 +1,4 @@
-"""The shares of one component in the observations of each class, and whether modes agree."""
+"""Shares of one component in each class, and agreement of modes."""
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,14 @@ from pages.frame.words import labelled
 from pages.parts.answer import Answer
 from pages.samples_parts.grouping import Grouping
 
-# Classes that are drawn, the most frequent ones; modes that are held against each other.
+# Most drawn classes, the most frequent ones; most compared modes.
 MOST_CLASSES, MOST_MODES = 24, 4
 
 
 def show(look: Lens, found: Grouping, classes: list[str], chosen: int, called: list[str]) -> None:
     """A fold: boxes of a component in each class, and a sentence."""
     frequent = pd.Series(classes).value_counts().index[:MOST_CLASSES]
-    shown = sorted(str(one) for one in frequent if one)
+    shown = sorted(str(name) for name in frequent if name)
     if len(shown) < 2:
         return
     fold = st.expander("Shares by class", key="usages_fold", on_change="rerun")
@@ -69,8 +69,8 @@ def _table(means: dict[str, np.ndarray], modes: list[str], names: list[str]) -> 
     """A row for each class and mode, with the mean share of every component."""
     return pd.DataFrame(
         [
-            {"class": one, "mode": mode, **dict(zip(names, row, strict=True))}
-            for one, of in means.items()
+            {"class": name, "mode": mode, **dict(zip(names, row, strict=True))}
+            for name, of in means.items()
             for mode, row in zip(modes, of.tolist(), strict=True)
         ]
     )

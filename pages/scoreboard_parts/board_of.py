@@ -1,4 +1,4 @@
-"""The table: a row per criterion, a column per method, every number a way to its page."""
+"""The table: a row per criterion, a column per method; every number links to its page."""
 
 import pandas as pd
 import streamlit as st
@@ -12,13 +12,13 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
 FAVOURS = {"optimizers": "optimizers", "draws": "draws", "": "nobody"}
-# Seen on a light and on a dark page, and by eyes that see no green.
+# Visible in light and dark mode, and for colour-blind users.
 BEST = "font-weight: 700; background-color: rgba(46, 139, 87, 0.28)"
 BETTER = {"more": "more", "less": "less", "": "–"}
 
 
 def ask(look: Lens) -> tuple[Board, dict[str, str]]:
-    """The board under the radius that is asked for, and what its groups of runs are called."""
+    """Select the radius of the board; return it with the names of its groups of runs."""
     largest = float(look.matrix().max(initial=0.0))
     with st.sidebar:
         radius = st.number_input(
@@ -35,11 +35,11 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
 
 
 def table(look: Lens, board: Board, names: dict[str, str]) -> None:
-    """All numbers; a click on one opens the page that it comes from."""
+    """All numbers; a click on one opens its page."""
     found = _scored(board)
     wide = found.pivot(index="criterion", columns="group", values="text")
     best = found.pivot(index="criterion", columns="group", values="best")
-    criteria = {key: one.of(look.analysis) for key, one in CRITERIA.items()}
+    criteria = {key: criterion.of(look.analysis) for key, criterion in CRITERIA.items()}
     keys = [key for key in criteria if key in wide.index]
     units = {"distance": look.distance.unit}
     shown = wide.loc[keys, list(names)].rename(columns=names)
@@ -106,17 +106,16 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
 
 
 def _scored(board: Board) -> pd.DataFrame:
-    """The scoreboard, as far as what it takes its numbers from has been computed."""
     comparison = board.comparison
     ready = [stage.key for stage in stages() if stage.ready(comparison)]
     # A run that was resumed in vain has taken longer and made nothing.
     took = [(run.seconds, run.busy) for run in comparison.runs]
     seen = (board.metric, board.modes.threshold, board.radius)
-    return _kept(comparison.cache_key, *seen, ready, took, board)
+    return _scores(comparison.cache_key, *seen, ready, took, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _kept(
+def _scores(
     cache_key: str,
     metric: str,
     threshold: float,
@@ -125,17 +124,16 @@ def _kept(
     took: list[tuple[float, float]],
     _board: Board,
 ) -> pd.DataFrame:
-    """That of the comparison that is kept under this."""
     return scoreboard(_board)
 
 
 def _width(column: pd.Series) -> int:
-    """Pixels in which nothing of a column is cut."""
+    """Pixels that show a whole column."""
     return 24 + round(6.3 * max(len(str(column.name)), int(column.str.len().max())))
 
 
 def wait(look: Lens) -> None:
-    """The progress of the first stage that numbers still miss."""
+    """Progress of the first unfinished stage."""
     if look.passing:
         st.caption("What takes long is computed when the other runs have ended.")
         return

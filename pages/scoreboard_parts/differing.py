@@ -1,4 +1,4 @@
-"""Found by one method and not by another: those modes, side by side."""
+"""Modes found by one method and not by another."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ MOST = 4
 
 
 def show(look: Lens, board: Board, names: dict[str, str]) -> None:
-    """Ask for two methods, and draw what only the first one found."""
+    """Select two methods and draw the modes that only the first one found."""
     if len(names) < 2:
         return
     st.header("Found by one, not by the other", anchor=False)

@@ -1,1 +1,1 @@
-"""What stands between a browser and the pages: who is asking, what may be loaded, is all well."""
+"""Between browser and pages: identity, security headers, health."""

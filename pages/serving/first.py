@@ -1,4 +1,4 @@
-"""What a browser runs of a page before anything else: a script put into Streamlit's first HTML."""
+"""A script in Streamlit's first HTML, which a browser runs before anything else."""
 
 from functools import cache
 from pathlib import Path
@@ -8,28 +8,28 @@ if TYPE_CHECKING:
     from starlette.types import Message, Scope, Send
 
 SCRIPT = Path(__file__).with_name("first.js")
-# Before the first of Streamlit's own.
+# Inserted before Streamlit's first script.
 PLACE = b'<script type="module"'
-# With these a browser is told that it has the page already, or is sent it packed: then it could not
-# be put in.
+# With these headers a browser gets "not modified", or a compressed page, in which no script
+# can be inserted.
 UNASKED = (b"if-none-match", b"if-modified-since", b"accept-encoding")
 
 
 def is_page(scope: "Scope") -> bool:
-    """Whether a browser asks for a page, rather than for a file or for what is on a page."""
+    """Whether a request is for a page, not for a file or the content of a page."""
     accepted = dict(scope["headers"]).get(b"accept", b"")
     asks = scope["method"] == "GET" and b"text/html" in accepted
     return asks and "/media/" not in scope["path"]
 
 
 def whole(scope: "Scope") -> "Scope":
-    """The same request, answered with the page itself."""
-    kept = [(name, value) for name, value in scope["headers"] if name.lower() not in UNASKED]
-    return {**scope, "headers": kept}
+    """The same request without headers that allow caching or compression."""
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() not in UNASKED]
+    return {**scope, "headers": headers}
 
 
 def with_script(send: "Send") -> "Send":
-    """Send a page with the script in its place; what is no page of Streamlit's stays as it is."""
+    """Insert the script into a page of Streamlit; other answers stay as they are."""
     held: list[Message] = []
 
     async def sending(message: "Message") -> None:

@@ -1,9 +1,9 @@
-"""What every answer of the server has: what a browser may do, and a number to know it by.
+"""Headers of every answer: security policy, and the cookie that identifies a browser.
 
-A page has, beside that, a script that comes before Streamlit's: see ``first.py``.
+A page also has a script before Streamlit's: see ``first.py``.
 
-Streamlit takes a websocket that does not say which page opened it, tells browsers nothing of what a
-page may load, and tells everybody how many sessions there are; all three are done here.
+Streamlit accepts a websocket without an origin, sends no content security policy for a
+page, and shows everybody the number of sessions; this middleware does all three.
 """
 
 import os
@@ -56,11 +56,11 @@ class Front:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request, or refuse a websocket that no page of this host opened."""
-        given = {
+        received = {
             name.decode("latin-1"): value.decode("latin-1")
             for name, value in scope.get("headers", ())
         }
-        if scope["type"] == "websocket" and "origin" not in given:
+        if scope["type"] == "websocket" and "origin" not in received:
             events.tell("refused", what="websocket", why="no origin")
             await receive()
             await send({"type": "websocket.close", "code": FORBIDDEN})
@@ -68,7 +68,7 @@ class Front:
         if scope["type"] == "websocket":
             receive = messages.allowed(receive)
         if scope["type"] == "http":
-            send = _with(send, [*HEADERS.items(), *_known(scope, given)])
+            send = _with(send, [*HEADERS.items(), *_known(scope, received)])
             if _is_closed(scope):
                 await send({"type": "http.response.start", "status": NOT_FOUND, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
@@ -79,18 +79,18 @@ class Front:
 
 
 def _is_closed(scope: "Scope") -> bool:
-    asked = scope["path"].rstrip("/").endswith(METRICS)
-    return asked and os.environ.get(OPENED_BY, "") != "1"
+    is_metrics = scope["path"].rstrip("/").endswith(METRICS)
+    return is_metrics and os.environ.get(OPENED_BY, "") != "1"
 
 
-def _known(scope: "Scope", given: dict[str, str]) -> list[tuple[str, str]]:
-    """A number for a browser that asks for a page and has none."""
-    page = scope["method"] == "GET" and "text/html" in given.get("accept", "")
+def _known(scope: "Scope", received: dict[str, str]) -> list[tuple[str, str]]:
+    """The cookie for a browser that requests a page without one."""
+    page = scope["method"] == "GET" and "text/html" in received.get("accept", "")
     if not is_shared() or not page:
         return []
-    if identity.owner_of(identity.cookies_in(given.get("cookie", ""))):
+    if identity.owner_of(identity.cookies_in(received.get("cookie", ""))):
         return []
-    secure = "https" in (scope["scheme"], given.get("x-forwarded-proto"))
+    secure = "https" in (scope["scheme"], received.get("x-forwarded-proto"))
     return [("set-cookie", identity.cookie(identity.new_owner(), secure))]
 
 

@@ -1,4 +1,4 @@
-"""Is the server well: its disk, the list of runs, the queue. Numbers only, of nobody alone."""
+"""Health of the server: its disk, the list of runs, the queue. Totals only."""
 
 import shutil
 import sqlite3
@@ -12,10 +12,10 @@ from bnmf_core.store.home import data_home
 from pages.frame import services
 from pages.frame.owners import EVERYBODY
 
-# Bytes of disk below which runs will soon fail.
+# Free bytes of disk below which runs will soon fail.
 LEAST_FREE = 500_000_000
 UNWELL = 503
-# What is counted, and the lanes of the scheduler in which it waits and runs.
+# Kind of job → lanes of the scheduler that are counted for it.
 WORK = {
     "runs": ("run",),
     "analyses": ("short stage", "long stage"),
@@ -24,10 +24,10 @@ WORK = {
 
 
 def answer(request: Request) -> JSONResponse:
-    """200 where all is well, 503 where something is not; why is told under ``wrong``."""
-    wrong, told = [], {}
+    """Answer 200 if the server is healthy, else 503 with the reasons under ``wrong``."""
+    wrong, fields = [], {}
     try:
-        told["disk_free_bytes"] = free = shutil.disk_usage(data_home()).free
+        fields["disk_free_bytes"] = free = shutil.disk_usage(data_home()).free
         if free < LEAST_FREE:
             wrong.append("The disk is nearly full.")
         elif hindrance := disk.hindrance(data_home()):
@@ -35,8 +35,8 @@ def answer(request: Request) -> JSONResponse:
         services.places().of(EVERYBODY).store.made()
         for kind, lanes in WORK.items():
             running, waiting = services.places().scheduler.count(*lanes)
-            told |= {f"{kind}_running": running, f"{kind}_waiting": waiting}
+            fields |= {f"{kind}_running": running, f"{kind}_waiting": waiting}
     except (OSError, sqlite3.Error, BNMFError):
         wrong.append("The folder of runs cannot be read.")
     status = UNWELL if wrong else 200
-    return JSONResponse({"well": not wrong, "wrong": wrong, **told}, status)
+    return JSONResponse({"well": not wrong, "wrong": wrong, **fields}, status)

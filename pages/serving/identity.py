@@ -1,7 +1,7 @@
-"""Who a browser is, where several people share a server: a number in a cookie that is signed.
+"""Identity of a browser on a shared server: a number in a signed cookie.
 
-The key lies in the folder of all that is kept, so that a server that is started again knows
-everybody; whoever cannot read it cannot make a cookie of somebody else's.
+The key is stored in the data folder, so that a restarted server recognizes
+every browser; nobody without the key can forge another's cookie.
 """
 
 import fcntl
@@ -19,24 +19,24 @@ from itsdangerous import BadSignature, Signer
 from bnmf_core.store.home import data_home
 
 COOKIE = "bnmf_owner"
-# Seconds that a browser keeps it: the longest that browsers allow.
+# Lifetime of the cookie in seconds, the longest that browsers allow.
 LASTING = 400 * 24 * 3600
 NUMBER = re.compile(r"[0-9a-f]{32}")
 KEY = "cookie.key"
 
 
 def new_owner() -> str:
-    """A number that nobody has."""
+    """A new random owner number."""
     return secrets.token_hex(16)
 
 
 def signed(owner: str) -> str:
-    """What the cookie of an owner says."""
+    """The content of an owner's cookie."""
     return _signer().sign(owner).decode()
 
 
 def owner_of(cookies: Mapping[str, str]) -> str | None:
-    """Whose cookie it is; None where there is none, or its signature is not ours."""
+    """The owner of a cookie; None without one, or if its signature is invalid."""
     try:
         owner = _signer().unsign(cookies.get(COOKIE, "")).decode()
     except (BadSignature, UnicodeDecodeError):
@@ -47,13 +47,13 @@ def owner_of(cookies: Mapping[str, str]) -> str | None:
 def cookies_in(header: str) -> dict[str, str]:
     """The cookies that a browser sent."""
     try:
-        return {name: one.value for name, one in SimpleCookie(header).items()}
+        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
     except CookieError:
         return {}
 
 
 def cookie(owner: str, secure: bool) -> str:
-    """The header that gives a browser its number; no script of a page can read it."""
+    """The header that sets the cookie; scripts of a page cannot read it."""
     parts = [f"{COOKIE}={signed(owner)}", "Path=/", f"Max-Age={LASTING}", "HttpOnly"]
     return "; ".join([*parts, "SameSite=Lax", *(["Secure"] if secure else [])])
 

@@ -1,6 +1,6 @@
-"""What of Streamlit's own log is written down: no addresses, and no traceback of what is expected.
+"""Filter of Streamlit's log: no addresses, and no traceback of expected errors.
 
-Addresses hold the secret of links that are shown to others.
+Addresses contain the secret of shared links.
 """
 
 import logging
@@ -8,22 +8,22 @@ import logging
 from bnmf_core.core import events
 from bnmf_core.core.errors import BNMFError
 
-# Streamlit would write addresses down again whenever it reads its configuration anew.
+# Streamlit logs addresses again whenever it rereads its configuration.
 ADDRESSES = "uvicorn.access"
 # Makes the files of downloads.
 DOWNLOADS = "streamlit.runtime.backend_operation_handler"
 
 
 def quiet() -> None:
-    """From now on, filter these logs."""
+    """Install the filters."""
     logging.getLogger(ADDRESSES).addFilter(lambda record: False)
     logging.getLogger(DOWNLOADS).addFilter(is_unexpected)
 
 
 def is_unexpected(record: logging.LogRecord) -> bool:
-    """Whether a record tells of a mistake in the program; else it is told as an event.
+    """Whether a record reports a bug of the program; other records become events.
 
-    A download of runs that are deleted, or no longer shown, fails as it should.
+    A download of runs that are deleted, or no longer shared, is expected to fail.
     """
     error = record.exc_info[1] if record.exc_info else None
     while error is not None and not isinstance(error, BNMFError):

@@ -1,7 +1,7 @@
-"""Pictures and downloads: they stay at the server for a minute after a page stopped naming them.
+"""Pictures and downloads stay on the server for a minute after their page has dropped them.
 
-Streamlit removes them whenever any script of any user ends. A file could go before its browser had
-fetched it, and a button found nothing to make its file of while its page was drawn anew.
+Streamlit removes them whenever any script of any user ends. A file could be removed before its
+browser had fetched it, and a download button could fail while its page was redrawn.
 """
 
 import time
@@ -15,7 +15,7 @@ EVERY = 60.0  # seconds
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Have the server remove files once a minute only."""
+    """Let the server remove files only once a minute."""
     manager = runtime.get_instance().media_file_mgr
     clean_up = manager.remove_orphaned_files
     manager.remove_orphaned_files = seldom(clean_up)  # type: ignore[method-assign]
@@ -25,7 +25,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 def seldom(
     act: Callable[[], None], clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], None]:
-    """The same act, which does nothing where it was done within the last minute."""
+    """Wrap a function so that it runs at most once a minute."""
     last = clock()
 
     def perhaps() -> None:

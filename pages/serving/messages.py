@@ -1,7 +1,7 @@
-"""What a browser may send over its websocket: less than Streamlit takes.
+"""Filter of a browser's websocket messages: it allows fewer than Streamlit.
 
 Streamlit's own menu can clear the caches of all users, and its first page can have files written
-into the program's folder. Whoever writes messages by hand needs no menu for that.
+into the program's folder. Hand-written messages could do so without the menu.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ PROTOCOL_ERROR = 1002
 
 
 def allowed(receive: "Receive") -> "Receive":
-    """Receive what pages need and pass over the rest; what is no message ends the connection."""
+    """Receive the messages that pages need; an invalid message ends the connection."""
 
     async def receiving() -> "Message":
         while True:
@@ -28,13 +28,13 @@ def allowed(receive: "Receive") -> "Receive":
             if message["type"] != "websocket.receive":
                 return message
             try:
-                told = BackMsg.FromString(message.get("bytes") or b"")
+                request = BackMsg.FromString(message.get("bytes") or b"")
             except DecodeError:
                 events.tell("refused", what="message", why="not one of Streamlit's")
                 return {"type": "websocket.disconnect", "code": PROTOCOL_ERROR}
-            kind = told.WhichOneof("type")
+            kind = request.WhichOneof("type")
             if kind == OPERATION:
-                kind = told.backend_operation_request.WhichOneof("payload")
+                kind = request.backend_operation_request.WhichOneof("payload")
             if kind in (*ALLOWED, *OPERATIONS):
                 return message
             events.tell("refused", what="message", why=kind or "empty")

@@ -1,4 +1,4 @@
-"""The components of what is looked at beside those of another analysis, of any data and rank."""
+"""Comparison of components with those of another analysis, of any data and rank."""
 
 import numpy as np
 import streamlit as st
@@ -17,7 +17,7 @@ from pages.frame.services import dataset_names, launch_label, runner, store
 from pages.frame.words import labelled, plain
 from pages.parts.answer import Answer
 
-# The keys of the fold and of the choice in it, and the modes of each that are looked through.
+# Keys of the fold and of its menu, and most modes compared in each analysis.
 FOLD, CHOSEN, MOST_MODES = "beside_fold", "beside_launch", 60
 READING = (
     "Matched components are framed: a whole line is within 15°, a dotted one is not. Behind ± is "
@@ -26,26 +26,26 @@ READING = (
 
 
 def show(look: Lens) -> None:
-    """A fold that asks for another analysis, and shows which components both have."""
+    """A fold that selects another analysis and shows the shared components."""
     if link.is_guest():
         return
     fold = st.expander("Components beside another analysis", key=FOLD, on_change="rerun")
     if view.is_open(fold):
-        with fold, view.told(ends=False):
+        with fold, view.report_errors(ends=False):
             _unfolded(look)
 
 
 def _unfolded(look: Lens) -> None:
     own, data = set(look.analysis.run_ids), dataset_names()
     others = {
-        one.id: one
-        for one in store().launches()
-        if one.shown and not one.active and not own.intersection(one.shown)
+        launch.id: launch
+        for launch in store().launches()
+        if launch.shown and not launch.active and not own.intersection(launch.shown)
     }
     if not others:
         st.caption("There is no other analysis yet.")
         return
-    labels = {key: launch_label(one, data.get(one.dataset, "")) for key, one in others.items()}
+    labels = {k: launch_label(each, data.get(each.dataset, "")) for k, each in others.items()}
     labels = distinct_labels(labels)
     if st.session_state.get(CHOSEN) not in others:
         st.session_state.pop(CHOSEN, None)
@@ -59,7 +59,7 @@ def _unfolded(look: Lens) -> None:
 
 
 def _lens(analysis: Comparison, metric: str) -> Lens:
-    """The other analysis, under the same distance where it suits, at its suggested threshold."""
+    """The other analysis, under the same distance if possible, at its default threshold."""
     metric = metric if metric in analysis.metrics else next(iter(analysis.metrics))
     modes = structure.modes_at(analysis, metric)
     everything = np.ones(len(analysis.members), dtype=bool)
@@ -71,13 +71,15 @@ def _compared(look: Lens, other: Lens, names: tuple[str, str]) -> None:
     first, second = look.analysis.dataset, other.analysis.dataset
     shared = shared_features(first, second)
     bases = [
-        one.aligned(one.modes.representative[verdicts.leading(Answer.of(one))[:MOST_MODES]])[:, at]
-        for one, at in ((look, shared.first), (other, shared.second))
+        lens.aligned(lens.modes.representative[verdicts.leading(Answer.of(lens))[:MOST_MODES]])[
+            :, at
+        ]
+        for lens, at in ((look, shared.first), (other, shared.second))
     ]
     found = match_analyses(*bases)
     called, called_back = (
-        numbered(one.notes.components(one.aligned(one.modes.representative[:1])[0]))
-        for one in (look, other)
+        numbered(lens.notes.components(lens.aligned(lens.modes.representative[:1])[0]))
+        for lens in (look, other)
     )
     features = [first.features[d] for d in shared.first.tolist()]
     scaling = scaled_otherwise(first, second, shared)

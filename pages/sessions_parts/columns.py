@@ -1,4 +1,4 @@
-"""The picture of the columns, and below each of them its numbers in groups."""
+"""The picture with a column per run, and numbers below each column."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,23 +29,22 @@ READING = (
 
 
 def found(look: Lens, board: Board) -> list[Session]:
-    """What each run found, kept from one redraw to the next."""
+    """Results of each run, cached between redraws."""
     # A run that was resumed in vain has taken longer and made nothing.
     busy = [run.busy for run in look.analysis.runs]
     ready = chains.STAGE.ready(look.analysis)
-    return _kept(look.analysis.cache_key, look.metric, board.radius, ready, busy, board)
+    return _sessions(look.analysis.cache_key, look.metric, board.radius, ready, busy, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _kept(
+def _sessions(
     cache_key: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
 ) -> list[Session]:
-    """Those of the comparison that is kept under this."""
     return sessions(_board)
 
 
 def show(look: Lens, runs: Sequence[Session]) -> None:
-    """Pictures and numbers of all runs, at most six side by side."""
+    """Pictures and numbers of all runs, at most six per row."""
     points, stress = look.structure.projection(look.metric)
     shared = figures.Shared(
         look.analysis.dataset,
@@ -61,7 +60,9 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
     for at, band in enumerate(figures.bands(len(runs))):
         name, columns = f"sessions_{at}" if at else "sessions", runs[band]
         view.chart(
-            figures.session_columns(columns, [look.run_names[one.run] for one in columns], shared),
+            figures.session_columns(
+                columns, [look.run_names[session.run] for session in columns], shared
+            ),
             f"{READING.format(radius=radius)}{left_out(stress)}",
             name=name,
             origin=look.origin,
@@ -69,7 +70,7 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
             select=view.MARKS,
             on_select=focusing.selected(look.modes),
         )
-        # A row for each group, under the columns of the picture; its name opens its page.
+        # A row for each group below the columns of the picture; its name links to its page.
         wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
         rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
         widths = [figures.LABEL + INSET, *[wide] * len(columns), rest - INSET + figures.GAP]
@@ -91,8 +92,8 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    told = look.analysis.format_measure(one.error)
-    st.markdown(f"**{plain(told)}** :small[{plain(look.analysis.measure_heading)}]")
+    measure = look.analysis.format_measure(one.error)
+    st.markdown(f"**{plain(measure)}** :small[{plain(look.analysis.measure_heading)}]")
 
 
 def _coverage(look: Lens, one: Session) -> None:
@@ -106,46 +107,44 @@ def _chains(look: Lens, one: Session) -> None:
     if one.verdict is None:
         st.markdown(f":small[{plain(one.kind)}]")
         return
-    told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {no_more(one.verdict.r_hat, 0)[0]:.2f}; "
+    r_hat = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {no_more(one.verdict.r_hat, 0)[0]:.2f}; "
     with st.container(gap=None):
         settled.word(one.verdict)
-        st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")
+        st.markdown(f":small[{r_hat}{plain(one.changes or 'one chain')}]")
 
 
 def _cost(look: Lens, one: Session) -> None:
-    told = (
+    text = (
         "not measured"
         if math.isnan(one.busy)
         else f"**{plain(_two(one.busy))} s** :small[CPU time]"
     )
     if not math.isnan(one.effective):
         why = f"; {plain(one.doubt)}" if one.doubt else ""
-        told += f"  \n:small[{plain(_two(one.effective))} ESS per CPU second{why}]"
-    st.markdown(told)
+        text += f"  \n:small[{plain(_two(one.effective))} ESS per CPU second{why}]"
+    st.markdown(text)
 
 
 def _two(value: float) -> str:
-    """A number that another try would change: two digits of it."""
     return number(float(f"{value:.2g}"))
 
 
 def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:
-    """The numbers in the picture and below it, a row for each run."""
     rows = [
         {
-            "run": look.run_names[one.run],
-            "made": one.made,
-            "covering number": one.covering,
-            "modes reached": one.reached,
-            "largest distance": one.largest,
-            f"best {look.analysis.measure}": one.error,
-            "chains": one.changes or one.kind,
-            "settled": None if one.verdict is None else one.verdict.settled,
-            "worst R̂": math.nan if one.verdict is None else one.verdict.r_hat,
-            "CPU seconds": one.busy,
-            "ESS per CPU second": one.effective,
+            "run": look.run_names[session.run],
+            "made": session.made,
+            "covering number": session.covering,
+            "modes reached": session.reached,
+            "largest distance": session.largest,
+            f"best {look.analysis.measure}": session.error,
+            "chains": session.changes or session.kind,
+            "settled": None if session.verdict is None else session.verdict.settled,
+            "worst R̂": math.nan if session.verdict is None else session.verdict.r_hat,
+            "CPU seconds": session.busy,
+            "ESS per CPU second": session.effective,
         }
-        | {f"share of mode {k + 1}": share for k, share in enumerate(one.shares)}
-        for one in columns
+        | {f"share of mode {k + 1}": share for k, share in enumerate(session.shares)}
+        for session in columns
     ]
     return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Libraries of transforms: out of the program and into it."""
+"""Export and import of libraries of transforms."""
 
 import io
 
@@ -12,7 +12,7 @@ from pages.frame import view
 
 
 def show() -> None:
-    """Download a library of transforms, or bring one in."""
+    """Download or upload a library of transforms."""
     with st.expander("Libraries of transforms: download one, bring one in"):
         left, right = st.columns(2, gap="medium")
         with left:

@@ -16,7 +16,7 @@ WITH_ERRORS = ("process", "source_rank", "transfer_rank")
 
 
 def ask_scale(name: str) -> str:
-    """Whether errors are shown as they are or at the best scale; a quantity of the study."""
+    """Select errors of the starts, or at their best scale; a quantity of the study."""
     return pick_one(
         "Errors",
         ERRORS,
@@ -40,7 +40,7 @@ def part(study: StudyResult, which: str, quantity: str, origin: str) -> None:
 
 
 def processes(study: StudyResult, quantity: str, origin: str, name: str) -> None:
-    """Errors of the starts of every generating process, with what bounds them."""
+    """Errors of the starts of every generating process, with their bounds."""
     values = study.values
     boxes = (values["problem"] == "process") | (values["column"] == "random")
     values = values[boxes & values["problem"].isin(["process", "reference"])]
@@ -132,7 +132,7 @@ def _weights(study: StudyResult, origin: str) -> None:
 
 
 def what_holds(study: StudyResult) -> None:
-    """The paper's claims beside our numbers, and how they were measured."""
+    """The paper's claims, our numbers, and their measurement."""
     with st.expander("What holds of the paper's claims, and what does not"):
         for found in claims(study):
             words = f"**{plain(found.verdict)}**. {plain(found.numbers)}"

@@ -1,4 +1,4 @@
-"""Studies of the other papers, as tables beside the published numbers."""
+"""Studies of the other papers, as tables with the published numbers."""
 
 import pandas as pd
 import streamlit as st
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def chosen() -> str:
-    """The key of the study to look at, as the address has it."""
+    """The key of the study in the address."""
     there = {key: label for key, label in STUDIES.items() if key == COVERAGE or full(key)}
     link.one_of("study", there)
     key = pick_one("Paper", there, key=link.key("study"))
@@ -39,7 +39,7 @@ def chosen() -> str:
 
 
 def show(key: str) -> None:
-    """The tables of a study, what they say of the paper, and what differs from it."""
+    """The tables of a study, its findings on the paper, and differences to it."""
     study = full(key)
     assert study is not None  # see ``chosen``
     st.markdown(plain(ABOUT[key]))
@@ -48,9 +48,9 @@ def show(key: str) -> None:
     else:
         # Every table of a study, one at a time; the paper's claims first.
         tables = yes_no if key == "boolean" else topics
-        told = {table["title"]: table for table in tables(study)}
-        title = st.selectbox("Table", list(told), key="study_table_of")
-        table = told[title]
+        by_title = {table["title"]: table for table in tables(study)}
+        title = st.selectbox("Table", list(by_title), key="study_table_of")
+        table = by_title[title]
         rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
         view.table(rows, title)
     with st.expander("What differs from the publication, and why"):
@@ -76,12 +76,12 @@ def _trees(study: StudyResult) -> None:
         "Quantity", list(tables), format_func=trees.QUANTITIES.get, key="study_measure"
     )
     standing = trees.standing(study, trees.MAIN, noise)
-    told = f" ({standing})" if standing else ""
+    note = f" ({standing})" if standing else ""
     view.table(tables[quantity], trees.QUANTITIES[quantity])
     published = f"; published: {NOISES[noise].table} of the paper" if NOISES[noise].table else ""
     st.caption(
         plain(
-            f"{trees.QUANTITIES[quantity]}: {study.labels[noise]}{told}. Mean over the repetitions "
+            f"{trees.QUANTITIES[quantity]}: {study.labels[noise]}{note}. Mean over the repetitions "
             f"and, of two or more, quartiles in brackets{published}."
         )
     )

@@ -1,4 +1,4 @@
-"""Choosing, starting and describing coverage studies."""
+"""Selection, start and description of coverage studies."""
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +13,7 @@ from studies.result import full as full_study
 
 
 def choose() -> tuple[StudyResult, str]:
-    """The study to look at and where it comes from; stops the page while there is none."""
+    """The selected study and its source; ends the page without one."""
     full = full_study("coverage")
     options = {"full": "Full study", "short": "Short study, made here"}
     if full is None:
@@ -45,9 +45,9 @@ def _origin(study: StudyResult, made: str) -> str:
 def curves(
     study: StudyResult, problem: str, metric: str, columns: list[str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Every repetition's curve as a run of its own, and which of them belong together.
+    """The curve of every repetition as a run, and their groups.
 
-    A repetition that kept no sample has no curve.
+    A repetition without samples has no curve.
     """
     parts, groups = [], {}
     for column in columns:
@@ -64,7 +64,7 @@ def curves(
 
 
 def notes(study: StudyResult) -> None:
-    """What was reduced, and how the published numbers are to be read."""
+    """Reductions of the study, and a reading help for the published numbers."""
     with st.expander("What differs from the publication, and why"):
         for note in (*study.notes, *differences(study)):
             st.markdown(f"- {plain(note)}")

@@ -1,4 +1,4 @@
-"""The atlas in tables: modes, verdicts, what other seeds change, and where data are from."""
+"""Tables of the atlas: modes, verdicts, changes by other seeds, and sources of data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,50 +16,50 @@ from studies.words import of
 
 Table = dict[str, Any]
 Of = tuple[str, str, int]
-Told = tuple[str, dict[str, Any]]
+Ranked = tuple[str, dict[str, Any]]
 # Label, kind of rank and cell of the first seed.
 First = tuple[str, str, dict[str, Any]]
 UNDECIDED = (UNCLEAR, WAITING)
 NONE = "—"
-# Of components, in the order of the table.
+# States of components, in the order of the table.
 STATES = (DETERMINED, PROVISIONAL, AMBIGUOUS)
 JUDGED = (MATTERS, OPEN, SAME)
 
 
 def cells(study: StudyResult) -> dict[Of, dict[str, Any]]:
-    """What was said of each data set, kind of rank and seed."""
+    """Results by data set, kind of rank and seed."""
     return {
-        (key, of_rank, int(seed)): told["cell"]
-        for name, told in study.settings["cells"].items()
+        (key, of_rank, int(seed)): stored["cell"]
+        for name, stored in study.settings["cells"].items()
         for key, of_rank, seed in [name.split("|")]
     }
 
 
-def by_data(study: StudyResult) -> dict[str, list[Told]]:
+def by_data(study: StudyResult) -> dict[str, list[Ranked]]:
     """Data set → kind of rank and cell of the first seed; one where both ranks are the same.
 
     The recommended number comes first.
     """
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[Ranked]] = {}
     for (key, of_rank, seed), cell in sorted(cells(study).items(), key=_recommended_first):
-        told = found.setdefault(key, [])
-        if seed == 0 and all(cell["rank"] != before["rank"] for _, before in told):
-            told.append((of_rank, cell))
-    return {key: told for key, told in found.items() if told}
+        ranked = found.setdefault(key, [])
+        if seed == 0 and all(cell["rank"] != before["rank"] for _, before in ranked):
+            ranked.append((of_rank, cell))
+    return {key: ranked for key, ranked in found.items() if ranked}
 
 
-def kept() -> dict[str, list[Told]]:
-    """The same of the atlas that comes with the program."""
+def shipped() -> dict[str, list[Ranked]]:
+    """The same for the shipped atlas."""
     study = full("atlas")
     return {} if study is None else by_data(study)
 
 
-def at_published(every: Mapping[str, list[Told]]) -> dict[str, dict[str, Any]]:
-    """Data set → cell, of those that were analysed at the published number of components."""
+def at_published(every: Mapping[str, list[Ranked]]) -> dict[str, dict[str, Any]]:
+    """Data set → cell at the published number of components, if analysed."""
     return {
         key: cell
-        for key, told in every.items()
-        for _, cell in told
+        for key, ranked in every.items()
+        for _, cell in ranked
         if cell["rank"] == SOURCES[key].rank
     }
 
@@ -70,9 +70,9 @@ def _recommended_first(entry: tuple[Of, dict[str, Any]]) -> tuple[int, bool]:
 
 
 def answer(study: StudyResult) -> str:
-    """How many data sets have several explanations, also at the published number; open verdicts."""
+    """Data sets with several explanations, also at the published rank, and open verdicts."""
     every = by_data(study)
-    first = [told[0][1] for told in every.values()]
+    first = [ranked[0][1] for ranked in every.values()]
     published = at_published(every)
     grades = [verdict["grade"] for cell in first for verdict in cell["verdicts"].values()]
     return WORDS["answer"].format(
@@ -87,24 +87,24 @@ def answer(study: StudyResult) -> str:
 
 
 def counted(study: StudyResult) -> str:
-    """At which numbers of components the answer counts, and what as one mode."""
+    """A sentence on the ranks behind the answer, and the definition of a mode."""
     published = [
-        SOURCES[key].label for key, told in by_data(study).items() if told[0][0] == PUBLISHED
+        SOURCES[key].label for key, ranked in by_data(study).items() if ranked[0][0] == PUBLISHED
     ]
-    said = WORDS["at_published"].format(labels=listed(sorted(published))) if published else ""
-    return WORDS["at"].format(published=said)
+    clause = WORDS["at_published"].format(labels=listed(sorted(published))) if published else ""
+    return WORDS["at"].format(published=clause)
 
 
-def components_said(cell: dict[str, Any]) -> str:
+def components_label(cell: dict[str, Any]) -> str:
     """Its number of components, in words."""
     return f"{cell['rank']} component{'s' * (cell['rank'] != 1)}"
 
 
-def verdicts_of(told: list[Told]) -> Table:
+def verdicts_of(ranked: list[Ranked]) -> Table:
     """Every verdict on one data set, at each number of components, with its evidence."""
     rows = [
         (f"{cell['rank']} ({of_rank})", title, verdict["word"], verdict["said"])
-        for of_rank, cell in told
+        for of_rank, cell in ranked
         for title, verdict in cell["verdicts"].items()
     ]
     columns = ("components", "verdict", "", "what it rests on")
@@ -116,8 +116,8 @@ def tables(study: StudyResult) -> list[Table]:
     found = cells(study)
     first = [
         (SOURCES[key].label, of_rank, cell)
-        for key, told in by_data(study).items()
-        for of_rank, cell in told
+        for key, ranked in by_data(study).items()
+        for of_rank, cell in ranked
     ]
     made = [_modes(first), _verdicts(first), _conclusions(first)]
     if len({seed for *_, seed in found}) > 1:
@@ -154,7 +154,7 @@ def _modes(first: list[First]) -> Table:
 
 
 def _share(mass: float, modes: int) -> str:
-    """A mass in percent: of several modes none has all of it."""
+    """A mass in percent, below 100 % if there are several modes."""
     return percent(mass if modes == 1 else min(mass, 0.9999))
 
 
@@ -174,7 +174,7 @@ def _verdicts(first: list[First]) -> Table:
 
 
 def _graded(verdict: dict[str, str] | None) -> str:
-    """Its word, with its grade where the word is another."""
+    """The verdict's word, with its grade if they differ."""
     if verdict is None:
         return NONE
     word, grade = verdict["word"], verdict["grade"]
@@ -182,7 +182,7 @@ def _graded(verdict: dict[str, str] | None) -> str:
 
 
 def _conclusions(first: list[First]) -> Table:
-    """Of the labels that a published conclusion is about, how far AUC differs among explanations.
+    """Differences of AUC between explanations, for labels of published conclusions.
 
     A row for each label; the largest difference is that of one class.
     """
@@ -215,9 +215,9 @@ def _conclusions(first: list[First]) -> Table:
 
 
 def _stability(found: dict[Of, dict[str, Any]]) -> Table:
-    """Of every verdict how often another seed says another word than the first, and how many open.
+    """How often another seed changes each verdict, and how many verdicts are open.
 
-    A pair counts where both seeds say something; it is contradicted where neither is open.
+    A pair counts if both seeds have a verdict; a change is a contradiction if neither is open.
     """
     changed: dict[str, Counter[bool]] = {}
     contradicted: Counter[str] = Counter()

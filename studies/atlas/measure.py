@@ -31,10 +31,10 @@ from bnmf_core.store.run_store import RunStore
 from studies.atlas.sources import SOURCES
 from studies.runner import Cell
 
-# Seconds after which a launch, or its analysis, is given up.
+# Seconds after which a launch, or its analysis, times out.
 PATIENCE = 7200.0
 RECOMMENDED, PUBLISHED = "recommended", "published"
-# What an analysis spends its time on; and what of its pictures is kept.
+# The timed parts of an analysis; the pictures that a cell stores.
 PARTS = ("ranks", "runs", "findings")
 DRAWN = ("map", "components")
 EXPLORERS = KINDS["parts"].explorers
@@ -47,8 +47,8 @@ class AtlasPlan:
     Attributes
     ----------
     seeds : analyses of each data set. restarts : of each kind of start, fewer of large data.
-    minutes : of processor time for each kind of start, which only large data need.
-    first_rank, last_rank : that are compared where the program recommends one.
+    minutes : processor time for each kind of start; only large data need it.
+    first_rank, last_rank : range of ranks for the recommendation.
     """
 
     seeds: int = 1
@@ -66,7 +66,7 @@ def measured(
     data: Path | None,
     sessions: Path | None = None,
 ) -> Cell:
-    """What the program says of a data set at its recommended or published number of components.
+    """The analysis of a data set at its recommended or published number of components.
 
     Depends on its arguments only, but for seconds. ``sessions``: a folder for the whole analysis,
     as an archive that the app opens.
@@ -76,18 +76,18 @@ def measured(
     model = proposal(dataset)
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder))
-        told: dict[str, Any] = {
+        cell: dict[str, Any] = {
             "model": model.model,
             "model_said": model.sentence,
             "data_said": dominant_line(dataset) if model.by_squares else "",
         }
         if of_rank == RECOMMENDED:
-            told |= _recommended(store, dataset, model.model, seed, plan)
+            cell |= _recommended(store, dataset, model.model, seed, plan)
         else:
-            told["rank"] = source.rank
+            cell["rank"] = source.rank
         clock.append(time.perf_counter())
         restarts, minutes = source.restarts or plan.restarts, plan.minutes * (not source.restarts)
-        recommended = preset(dataset, told["rank"], seed, restarts=restarts, model=model.model)
+        recommended = preset(dataset, cell["rank"], seed, restarts=restarts, model=model.model)
         specs = [
             replace(spec, seconds=60.0 * minutes) if spec.algorithm in EXPLORERS else spec
             for spec in recommended.specs
@@ -98,31 +98,30 @@ def measured(
             clock.append(time.perf_counter())
             found = runner.wait_analysis(run_ids, *STAGES, timeout=PATIENCE)
             answer = Answer(found, METRIC, structure.modes_at(found, METRIC))
-            told |= _said(answer, source.conclusion)
+            cell |= _facts(answer, source.conclusion)
             clock.append(time.perf_counter())
             if sessions is not None:
                 sessions.mkdir(parents=True, exist_ok=True)
                 archive.write(sessions / f"{key}-{of_rank}-{seed}.zip", answer, readable=False)
-        told["left_out"] = list(recommended.left_out)
+        cell["left_out"] = list(recommended.left_out)
     parts = dict(zip(PARTS, np.diff(clock).tolist(), strict=True))
-    told["missing"] = float(dataset.missing) / (dataset.D * dataset.N)
-    return told | {"shape": [dataset.D, dataset.N], "seconds": sum(parts.values()), "parts": parts}
+    cell["missing"] = float(dataset.missing) / (dataset.D * dataset.N)
+    return cell | {"shape": [dataset.D, dataset.N], "seconds": sum(parts.values()), "parts": parts}
 
 
 def _recommended(
     store: RunStore, dataset: Dataset, model: str, seed: int, plan: AtlasPlan
 ) -> dict[str, Any]:
-    """The rank that the comparison of ranks recommends, and how surely."""
+    """The rank that the comparison of ranks recommends, and its grade."""
     most = min(plan.last_rank, dataset.D - 1, dataset.N - 1)
     ranks = tuple(range(plan.first_rank, most + 1))
-    asked = RankQuestion(store.add_dataset(dataset), ranks, seed=seed, model=model)
+    question = RankQuestion(store.add_dataset(dataset), ranks, seed=seed, model=model)
     with one_blas_thread():
-        advice = recommend(compared(store.root, asked, dataset))
+        advice = recommend(compared(store.root, question, dataset))
     return {"rank": advice.rank, "rank_grade": advice.grade, "rank_said": advice.sentence}
 
 
-def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
-    """The numbers behind the verdicts, and their words."""
+def _facts(answer: Answer, conclusion: str) -> dict[str, Any]:
     table, comparison = answer.table, answer.comparison
     optima = comparison.optima
     facts = component_facts(answer)
@@ -138,8 +137,8 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
         "elsewhere": 0.0 if answer.one_family else _elsewhere(answer),
         "states": list(facts.states),
         "verdicts": {
-            title: {"word": one.word, "grade": one.grade, "said": one.sentence}
-            for title, one in verdicts.of(answer, facts).items()
+            title: {"word": verdict.word, "grade": verdict.grade, "said": verdict.sentence}
+            for title, verdict in verdicts.of(answer, facts).items()
         },
         "conclusions": [] if labels is None or not conclusion else labels.table.to_dict("records"),
         "pictures": _pictures(answer),
@@ -148,15 +147,14 @@ def _said(answer: Answer, conclusion: str) -> dict[str, Any]:
 
 
 def _weighed(answer: Answer) -> bool:
-    """Whether masses say which mode is the most probable."""
+    """Whether masses identify the most probable mode."""
     return bool(answer.table["mass"].notna().any()) and not good_left(answer.table)
 
 
 def _elsewhere(answer: Answer) -> float:
-    """Of the converged restarts, those that miss the most probable mode.
+    """Fraction of converged restarts outside the most probable mode, or the mode that fits best.
 
-    It is what the usual single run would have reported. Where masses do not say, the mode that fits
-    best.
+    A usual single run would report one of these restarts.
     """
     table, optima = answer.table, answer.comparison.optima
     best = verdicts.leading(answer)[0] if _weighed(answer) else int(table["best_error"].argmin())
@@ -164,11 +162,11 @@ def _elsewhere(answer: Answer) -> float:
 
 
 def _pictures(answer: Answer) -> dict[str, dict[str, Any]]:
-    """The map and the components, each as a figure and how to read it, small enough to be kept."""
-    kept = {}
+    """The map and the components: a small figure each, with its reading help."""
+    figures = {}
     for picture in pictures(Subject(answer)):
         if picture.key in DRAWN and picture.figure is not None:
             figure = picture.figure.update_layout(template="none", width=None)
-            drawn = flattened(figure) if too_many(figure) else figure
-            kept[picture.key] = {"reading": picture.reading, "figure": json.loads(drawn.to_json())}
-    return kept
+            drawn = (flattened(figure) if too_many(figure) else figure).to_json()
+            figures[picture.key] = {"reading": picture.reading, "figure": json.loads(drawn)}
+    return figures

@@ -18,7 +18,7 @@ from studies.words import words
 WORDS, TABLES = words("atlas"), words("atlas", "plan")
 KINDS = (RECOMMENDED, PUBLISHED)
 VARIED = ["problem", "column", "repetition"]
-# What of a cell is a number.
+# The numbers of a cell.
 NUMBERS = ("rank", "restarts", "unconverged", "modes", "as_good", "elsewhere", "seconds")
 
 
@@ -42,10 +42,10 @@ class AtlasStudy(Study):
     }
 
     def _there(self) -> tuple[list[Source], list[str]]:
-        return at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
+        return at_hand((SOURCES[key] for key in self.selected("problems")), self.data)
 
     def batches(self) -> list[list[Task]]:
-        """One batch a data set and seed, the first seed of all data sets first."""
+        """One batch per data set and seed, the first seed of all data sets first."""
         plan = self.plan
         fine = plan.seeds >= 1 and plan.restarts >= 2 and plan.last_rank >= plan.first_rank >= 1
         require(fine, WORDS["refused"])
@@ -54,7 +54,7 @@ class AtlasStudy(Study):
         every = [
             [
                 self._task(source, of_rank, seed)
-                for of_rank in self.asked("kinds")
+                for of_rank in self.selected("kinds")
                 if of_rank == RECOMMENDED or source.rank
             ]
             for seed in range(plan.seeds)
@@ -70,10 +70,10 @@ class AtlasStudy(Study):
             f"{source.label}, {of_rank} rank, seed {seed}",
         )
 
-    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
+    def cells_in(self, earlier: StudyResult) -> dict[Any, Cell]:
         """The cells that were measured of the same data under the same plan."""
         tasks = [task for batch in self.batches() for task in batch]
-        cells = kept.settings["cells"]
+        cells = earlier.settings["cells"]
         return {
             task.of: cells[name]["cell"]
             for task in tasks
@@ -81,7 +81,7 @@ class AtlasStudy(Study):
         }
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What the program says of one data set; the published rank may be the recommended one."""
+        """Analyse one data set; the published rank may be the recommended one."""
         key, of_rank, seed = task.of
         recommended = before.get((key, RECOMMENDED, seed))
         if recommended is not None and recommended["rank"] == SOURCES[key].rank:
@@ -98,7 +98,7 @@ class AtlasStudy(Study):
             for (key, of_rank, seed), cell in cells.items()
             for quantity in NUMBERS
         ]
-        told = {
+        stored = {
             _name(of): {
                 "place": self._task(SOURCES[of[0]], *of[1:]).place,
                 "cell": cell,
@@ -109,12 +109,12 @@ class AtlasStudy(Study):
             values_of(VARIED, rows),
             labels={source.key: source.label for source in SOURCES.values()},
             notes=tuple(self._there()[1]),
-            settings=asdict(self.plan) | {"cells": told},
+            settings=asdict(self.plan) | {"cells": stored},
         )
 
 
 def _deciding(plan: AtlasPlan) -> dict[str, Any]:
-    """What decides the numbers of a cell: not how many seeds there are, nor the time it takes."""
+    """Everything that decides a cell's numbers, without the number of seeds and the time."""
     return {key: v for key, v in asdict(plan).items() if key != "minutes"} | {"seeds": None}
 
 

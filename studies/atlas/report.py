@@ -17,8 +17,8 @@ from studies.result import StudyResult
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """The answer, the numbers of all data sets, and a section with verdicts for each of them."""
-    said = f"{findings.answer(found)} {findings.counted(found)}"
-    summary = [said, "", WORDS["summary"].format_map(found.settings)]
+    answer = f"{findings.answer(found)} {findings.counted(found)}"
+    summary = [answer, "", WORDS["summary"].format_map(found.settings)]
     measured = findings.by_data(found)
     missing = [SOURCES[key].label for key in SOURCES.keys() - measured.keys()]
     if missing:
@@ -29,11 +29,11 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
         "tables": findings.tables(found),
         "plots": [],
     }
-    return [whole, *(_of_data(key, told, drawn) for key, told in measured.items())]
+    return [whole, *(_of_data(key, ranked, drawn) for key, ranked in measured.items())]
 
 
-def _of_data(key: str, told: list[findings.Told], drawn: Collection[str]) -> Section:
-    source, (_, first) = SOURCES[key], told[0]
+def _of_data(key: str, ranked: list[findings.Ranked], drawn: Collection[str]) -> Section:
+    source, (_, first) = SOURCES[key], ranked[0]
     D, N = first["shape"]
     summary = [f"{D:,} features × {N:,} observations; {source.field}. {first['model_said']}"]
     summary += [first["data_said"]] * bool(first["data_said"])
@@ -42,10 +42,11 @@ def _of_data(key: str, told: list[findings.Told], drawn: Collection[str]) -> Sec
     summary += [f"Published: {source.reference}."] * bool(source.reference)
     if "rank_said" in first:
         summary.append(f"Recommended: {first['rank_said']}")
+    left_out = dict.fromkeys(note for _, cell in ranked for note in cell["left_out"])
     return {
         "title": source.label,
-        "summary": [*summary, *dict.fromkeys(one for _, cell in told for one in cell["left_out"])],
-        "tables": [findings.verdicts_of(told)],
+        "summary": [*summary, *left_out],
+        "tables": [findings.verdicts_of(ranked)],
         "plots": [path for path in drawn if path == f"{key}.svg"],
     }
 
@@ -55,9 +56,9 @@ def figures(found: StudyResult) -> dict[str, str]:
     return {
         f"{key}.svg": panels(
             WORDS["map"].format(label=SOURCES[key].label),
-            [[_map(cell) for _, cell in told]],
+            [[_map(cell) for _, cell in ranked]],
         )
-        for key, told in findings.by_data(found).items()
+        for key, ranked in findings.by_data(found).items()
     }
 
 
@@ -73,7 +74,7 @@ def _map(cell: dict[str, Any]) -> Panel:
     middle, reach = (every.max(0) + every.min(0)) / 2, 0.55 * float(np.ptp(every, axis=0).max())
     (x, y), reach = middle.tolist(), max(reach, 1e-6)
     return Panel(
-        f"{findings.components_said(cell)}, {cell['modes']} mode{'s' * (cell['modes'] != 1)}",
+        f"{findings.components_label(cell)}, {cell['modes']} mode{'s' * (cell['modes'] != 1)}",
         x=(x - reach, x + reach),
         y=(y - reach, y + reach),
         points={name: [*map(tuple, at.tolist())] for name, at in points.items()},
@@ -81,11 +82,11 @@ def _map(cell: dict[str, Any]) -> Panel:
 
 
 def _values(packed: Any) -> np.ndarray:
-    """The numbers of an axis, which Plotly may have packed."""
+    """The numbers of an axis, decoded if Plotly has packed them."""
     if isinstance(packed, dict):
         return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).astype(float)
     return np.array(packed, dtype=float)
 
 
-# An analysis keeps all cores busy by itself; every table stands on the page.
+# An analysis uses all cores itself; the page has every table.
 REPORT = Report("atlas", WORDS, AtlasStudy(), SHORT, sections, figures, workers=1, first=99)

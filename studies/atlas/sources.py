@@ -1,4 +1,4 @@
-"""The data sets of the atlas: where each lies, how it is read, and what is published of it."""
+"""The data sets of the atlas: location, reading options, and published results."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,14 +19,14 @@ from studies.words import declared, words
 
 @dataclass(frozen=True)
 class Source:
-    """One data set, read as a visitor's upload would be.
+    """One data set, read like a user's upload.
 
     Attributes
     ----------
     key, label, field : its name in results and on screen, and the field that it is from.
     sample, file, scikit_learn : where it is: with the program, in the folder of public data, or in
         scikit-learn. One of the three.
-    chosen : what a visitor would have to say, as its file does not.
+    chosen : reading options that the file does not determine.
     licence : of the data; those of samples are in ``sample_data/SOURCES.md``.
     rank, reference : the published number of components and who says so; None for none.
     conclusion : key of the labels that a published or obvious conclusion is about, "" for none.
@@ -48,12 +48,12 @@ class Source:
 
     @property
     def decides(self) -> dict[str, Any]:
-        """What decides the numbers: not the words on it."""
+        """Everything that decides the numbers, without labels."""
         words = ("label", "field", "licence", "reference", *["restarts"] * (not self.restarts))
         return {name: value for name, value in asdict(self).items() if name not in words}
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder of public data."""
+        """Whether it is available with this folder of public data."""
         return not self.file or (data is not None and (data / self.file).is_file())
 
     def load(self, data: Path | None) -> Dataset:
@@ -62,7 +62,7 @@ class Source:
         Raises
         ------
         DataError
-            When it lies in no folder that is given, or cannot be read.
+            When it is not in the given folder, or cannot be read.
         """
         if self.sample:
             return load_sample(self.sample)
@@ -89,8 +89,8 @@ def _of_scikit_learn(name: str, label: str) -> Dataset:
         found.data.T,
         name=label,
         source=f"scikit-learn, load_{name}",
-        features=[str(one) for one in found.feature_names],
-        labels={"class": [str(one) for one in names]},
+        features=[str(feature) for feature in found.feature_names],
+        labels={"class": [str(label_) for label_ in names]},
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures 3.1 to 4.12 of paper 4, of what was measured."""
+"""Figures 3.1 to 4.12 of paper 4, from the measurements."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -58,7 +58,7 @@ def _data(found: StudyResult) -> Iterator[tuple[str, str]]:
         truth, X, C = data.truth[0], np.asarray(data.X), noise_free(data).astype(float)
         factors.append([Panel(f"A, {label}", image=truth.A), Panel("Wᵀ", image=truth.W.T)])
         flips = {"C": C, "X": X, "N, 1 → 0": (C > X) * 1.0, "P, 0 → 1": (X > C) * 1.0}
-        tables.append([Panel(f"{name}, {label}", image=one) for name, one in flips.items()])
+        tables.append([Panel(f"{name}, {label}", image=image) for name, image in flips.items()])
     yield "figure_3_4.svg", panels(_title("figure_3_4"), factors)
     yield "figure_3_5.svg", panels(_title("figure_3_5"), tables)
 
@@ -80,7 +80,7 @@ def _three(name: str, prior: str) -> str:
 
 
 def _of(found: StudyResult, quantity: str, **chosen: str) -> pd.DataFrame:
-    """x and value of a quantity in the cells that are drawn."""
+    """x and value of a quantity in the drawn cells."""
     values = found.values
     keep = (values["quantity"] == quantity) & (values["problem"] == DRAWN)
     for name, wanted in chosen.items():
@@ -163,7 +163,7 @@ def _scatters(found: StudyResult) -> Iterator[tuple[str, str]]:
         "figure_4_7.svg": (
             "point_sd",
             [
-                [{"start": s, "column": "normal", "size": "512"} | one for one in lengths]
+                [{"start": s, "column": "normal", "size": "512"} | length for length in lengths]
                 for s in STARTS
             ],
         ),

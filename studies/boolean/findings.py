@@ -1,4 +1,4 @@
-"""What the study of binary matrices says: the claims of paper 4 beside the numbers."""
+"""Findings of the study of binary matrices: the claims of paper 4 and our numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ READINGS: dict[str, str] = WORDS["readings"]
 # Priors, rank and smallest batch of the published tables.
 PUBLISHED = ("flat", "normal", "laplace")
 RANK, SMALLEST, LARGEST = "30", "75", "512"
-# As many wrong cells, as a part of all ones, count as a table of zeros; so few as tiles.
+# Fractions of wrong cells among all ones from which a result counts as zeros, and as tiles.
 COLLAPSED, KEPT = 0.8, 0.1
-# Numbers of ones within this part of each other count as the same.
+# Relative difference below which numbers of ones count as equal.
 SAME = 0.1
-# A correlation from here on says that one goes with the other.
+# Least correlation that counts as an association.
 GOES_WITH = 0.9
 HALF = 0.5
-# What is said of almost all: of so large a part.
+# Fraction that counts as almost all.
 MOSTLY = 0.8
-# A verdict, and the numbers that the claim and its words name.
+# A verdict, and the numbers in the templates of the claim.
 Judged = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -57,13 +57,13 @@ def printed(start: str | None = None, noise: str | None = None) -> pd.DataFrame:
 
 
 def claims(study: StudyResult) -> list[Claim]:
-    """The paper's claims on what was measured."""
+    """The paper's claims on the measured parts."""
     found = []
     for key, judge in JUDGES.items():
         words = WORDS["claims"][key]
         for verdict, numbers in judge(study):
-            claim, told = (words[part].format_map(numbers) for part in ("claim", "numbers"))
-            found.append(Claim(claim, verdict, told))
+            claim, numbers_ = (words[part].format_map(numbers) for part in ("claim", "numbers"))
+            found.append(Claim(claim, verdict, numbers_))
     return found
 
 
@@ -82,11 +82,11 @@ def _on_density(study: StudyResult) -> Judged:
     ones = table.dropna(subset=["ones"]).groupby("reading", sort=False)["ones"].median()
     if set(ones.index) != set(READINGS):
         return
-    told = ", ".join(f"{count:g} at the {READINGS[str(key)]}" for key, count in ones.items())
+    counts = ", ".join(f"{count:g} at the {READINGS[str(key)]}" for key, count in ones.items())
     zero = printed()["half"].max()
     same = {key: abs(count / zero - 1.0) <= SAME for key, count in ones.items()}
     if any(same.values()):
-        yield "holds" if same["stated"] else "does not hold", {"told": told}
+        yield "holds" if same["stated"] else "does not hold", {"told": counts}
 
 
 def _on_optimum(study: StudyResult) -> Judged:
@@ -113,11 +113,11 @@ def _on_collapse(study: StudyResult) -> Judged:
         chosen = _small(rows)
         if len(chosen):
             lost = _collapsed(chosen)
-            told = ", ".join(
+            runs = ", ".join(
                 f"{study.labels[r.column]} {r.noise} from {r.start} {r.half:g} of {r.ones:g}"
                 for r in chosen.itertuples()
             )
-            numbers = {"reading": reading, "held": of(int(lost.sum()), len(lost)), "told": told}
+            numbers = {"reading": reading, "held": of(int(lost.sum()), len(lost)), "told": runs}
             yield _verdict(int(lost.sum()), len(lost)), numbers
 
 
@@ -246,7 +246,7 @@ def _on_gibbs(study: StudyResult) -> Judged:
             numbers |= {"least": errors.min(), "most": errors.max(), "iasg": others.median()}
             numbers |= {"seconds": rows["seconds"].median()}
             numbers["iasg_seconds"] = runs["seconds"].median()
-            # On the same data set one run without clamping, beside all of those that clamp.
+            # One run without clamping, against all clamping runs on the same data set.
             gibbs = rows.set_index("repetition")["half"]
             clamped = runs.groupby("repetition")["half"].agg(["median", "min"])
             both = clamped.join(gibbs, how="inner")
@@ -276,11 +276,11 @@ def _on_winner(study: StudyResult) -> Judged:
         if ("flat", SMALLEST) in table and len(table) and table.shape[1] > 1:
             others = table.drop(columns=[("flat", SMALLEST)])
             held = int((table["flat", SMALLEST] < others.min(axis=1)).sum())
-            told = ", ".join(
+            ranking = ", ".join(
                 f"{study.labels[column]} {size} {mean:.4g}"
                 for (column, size), mean in table.mean().sort_values().items()
             )
-            numbers = {"reading": reading, "held": of(held, len(table)), "told": told}
+            numbers = {"reading": reading, "held": of(held, len(table)), "told": ranking}
             yield _mostly(held, len(table)), numbers
 
 
@@ -297,7 +297,7 @@ def _by_length(study: StudyResult, start: str) -> Iterator[tuple[str, pd.DataFra
 
 
 def _falls(values: pd.Series) -> str:
-    """What is 0 can fall no further, and counts where it came from more."""
+    """Verdict on a fall of the values; a final 0 counts as a fall."""
     after = values.iloc[1:]
     fell = (values.diff().iloc[1:] < 0) | ((after == 0) & (values.iloc[0] > 0))
     return _verdict(int(fell.sum()), len(after))
@@ -322,7 +322,7 @@ def _on_vanishes(study: StudyResult) -> Judged:
 
 
 def _largest(study: StudyResult, prior: str) -> dict[str, tuple[float, list[float]]]:
-    """Case → the largest log density of three variables, and where it is."""
+    """Case → the largest log density of three variables, and its position."""
     rows = study.values[(study.values["part"] == "three") & (study.values["problem"] == prior)]
     found = {}
     for case, part in rows.groupby("column", sort=False):
@@ -334,7 +334,7 @@ def _largest(study: StudyResult, prior: str) -> dict[str, tuple[float, list[floa
     return found
 
 
-def _three_told(found: dict[str, tuple[float, list[float]]]) -> str:
+def _three_sentence(found: dict[str, tuple[float, list[float]]]) -> str:
     return "; ".join(
         f"({case}) {value + 0.0:.4f} at {', '.join(f'{x:.3f}' for x in point)}"
         for case, (value, point) in found.items()
@@ -345,14 +345,14 @@ def _on_inconsistent(study: StudyResult) -> Judged:
     found = {case: v for case, v in _largest(study, "flat").items() if case.count("1") == 2}
     if found:
         off = [any(0.01 < x < 0.99 for x in point) for _, point in found.values()]
-        yield _verdict(sum(off), len(off)), {"told": _three_told(found)}
+        yield _verdict(sum(off), len(off)), {"told": _three_sentence(found)}
 
 
 def _on_pulled(study: StudyResult) -> Judged:
     found = _largest(study, "normal")
     if found:
         pulled = [max(point) < 0.01 for _, point in found.values()]
-        yield _verdict(sum(pulled), len(pulled)), {"told": _three_told(found)}
+        yield _verdict(sum(pulled), len(pulled)), {"told": _three_sentence(found)}
 
 
 def _names(problem: str) -> dict[str, str]:
@@ -366,7 +366,7 @@ def _verdict(holding: int, of_all: int) -> str:
 
 
 def _mostly(holding: int, of_all: int, most: float = 0.5) -> str:
-    """Of what is said to be mostly so: more than this part, more than half of it, or less."""
+    """Verdict on a claim about most cases: above this fraction, above half of it, or below."""
     if holding > most * of_all:
         return "holds"
     return "holds in part" if holding > most * of_all / 2 else "does not hold"

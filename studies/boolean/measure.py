@@ -22,16 +22,16 @@ from bnmf_core.numerics.threads import one_blas_thread
 from studies.runner import Cancel
 from studies.words import declared, words
 
-# Of the published table, in whose units ranks and batch sizes are told.
+# Size of the published table; ranks and batch sizes are in its units.
 SIDE, TILES = 512, 30
 SIGMA = 1.0
-# Of the outputs, how many count as burn-in where there is one.
+# Fraction of outputs that count as burn-in.
 BURN_IN = 0.6
 # Entries whose mean, standard deviation and gradient a figure shows; points of a trace.
 POINTS, TRACE = 300, 120
 BINS = 50
 DIGITS = 5
-# On which figures are drawn.
+# The data set that figures show.
 DRAWN = "implied_clean"
 # Part, prior, rank and batch whose means figure 4.4 shows; entries below the least are left out.
 IMAGED = ("grid", "normal", "30", "512")
@@ -41,13 +41,13 @@ CASES = tuple("".join(bits) for bits in product("01", repeat=3))
 CASE_PRIORS = ("flat", "normal")
 TITLE = "a cell of the study of binary matrices"
 
-# Quantity, the number of a point, a bin or an output (0: there is one only), and value.
+# Quantity, index of a point, a bin or an output (0 if single), and value.
 Rows = list[tuple[str, float, float]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A way to make tables of tiles; without a density the plan says how many pattern ones."""
+    """A kind of table of tiles; without a density the plan sets the number of pattern ones."""
 
     key: str
     label: str
@@ -58,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Reference:
-    """An algorithm that is no IASG, and how it is run; without ``sigma`` σ is inferred."""
+    """A reference algorithm and its settings; without ``sigma``, σ is inferred."""
 
     key: str
     label: str
@@ -71,7 +71,7 @@ _PLAN = words("boolean", "plan")
 PROBLEMS = declared(Table, _PLAN["problems"])
 REFERENCES = declared(Reference, _PLAN["references"])
 PRIORS: dict[str, str] = words("boolean")["priors"]
-LABELS = PRIORS | {key: one.label for key, one in (PROBLEMS | REFERENCES).items()}
+LABELS = PRIORS | {key: entry.label for key, entry in (PROBLEMS | REFERENCES).items()}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class BooleanPlan:
     seed: int = 0
 
     def decides(self, place: "Place") -> dict[str, int]:
-        """What decides the numbers of one cell: more outputs elsewhere change nothing."""
+        """The fields of the plan that decide one cell: outputs of other cells do not."""
         needed = asdict(self)
         others = {"iterations", "long", "longest", "repetitions"} - {place.length}
         if place.length:
@@ -110,8 +110,8 @@ class BooleanPlan:
 class Place:
     """What a cell measures.
 
-    ``rank`` and ``size``, the batch, in units of the published table. ``length`` : the number of
-    the plan that says how many outputs. ``repetition`` : number of the data set.
+    ``rank`` and ``size``, the batch, in units of the published table. ``length`` : the field of
+    the plan with the number of outputs. ``repetition`` : number of the data set.
     """
 
     part: str
@@ -141,19 +141,19 @@ def _rounded(found: Iterator[tuple[str, float, float]]) -> Rows:
 
 @lru_cache(maxsize=2)
 def table(problem: str, repetition: int, plan: BooleanPlan) -> Dataset:
-    """The data set of this number; its truth holds the tiles."""
-    told = PROBLEMS[problem]
-    counted = {"ones": plan.pattern} if told.density is None else {"density": told.density}
+    """The data set of a repetition; its truth holds the tiles."""
+    kind = PROBLEMS[problem]
+    counted = {"ones": plan.pattern} if kind.density is None else {"density": kind.density}
     rng = np.random.default_rng([plan.seed, repetition])
-    return boolean_tiles(plan.side, plan.side, plan.tiles, **counted, **_flips(told), rng=rng)
+    return boolean_tiles(plan.side, plan.side, plan.tiles, **counted, **_flips(kind), rng=rng)
 
 
-def _flips(told: Table) -> dict[str, float]:
-    return {"false_positive": told.rates[0], "false_negative": told.rates[1]}
+def _flips(kind: Table) -> dict[str, float]:
+    return {"false_positive": kind.rates[0], "false_negative": kind.rates[1]}
 
 
 def noise_free(data: Dataset) -> np.ndarray:
-    """C, (D, N): the table before any cell was flipped."""
+    """C, (D, N): the table before cells are flipped."""
     return boolean_product(data.truth[0].A, data.truth[0].W)
 
 
@@ -176,7 +176,7 @@ def spec_of(place: Place, plan: BooleanPlan) -> RunSpec:
 
 
 def start_of(data: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarray]:
-    """A (D, R) and W (R, N) from which a run of IASG goes."""
+    """Initial A (D, R) and W (R, N) of a run of IASG."""
     problem = Problem(data, boolean.MODEL, boolean.Settings(**spec.model_settings), spec.rank)
     settings = iasg.Settings(**spec.settings)
     state = iasg.init(problem, settings, Shard(0, 0, 1, spec.seed), np.random.default_rng(0))
@@ -184,8 +184,8 @@ def start_of(data: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A question to the study, as a run asks it."""
+class _Token:
+    """A study's cancellation token, as a run takes it."""
 
     cancel: Callable[[], bool]
 
@@ -196,7 +196,7 @@ class _Asked:
 
 def _run(data: Dataset, spec: RunSpec, cancel: Cancel) -> tuple[Particles, float]:
     began = time.process_time()
-    particles = run(data, spec, cancel=None if cancel is None else _Asked(cancel))
+    particles = run(data, spec, cancel=None if cancel is None else _Token(cancel))
     raise_if_cancelled(cancel, TITLE)
     return particles, time.process_time() - began
 
@@ -204,41 +204,41 @@ def _run(data: Dataset, spec: RunSpec, cancel: Cancel) -> tuple[Particles, float
 def _iasg(place: Place, plan: BooleanPlan, cancel: Cancel) -> Iterator[tuple[str, float, float]]:
     data, spec = table(place.problem, place.repetition, plan), spec_of(place, plan)
     particles, seconds = _run(data, spec, cancel)
-    told = {name: values[0] for name, values in particles.totals.items()}
+    totals = {name: values[0] for name, values in particles.totals.items()}
     C = noise_free(data)
     yield from _of_data(data, C)
     yield "seconds", 0, seconds
     # Nothing is discarded as published; "late_" is without the burn-in.
     for prefix, name in (("", "all_mean"), ("late_", "mean"), ("last_", "last")):
-        yield from errors(prefix, told[f"{name}_A"], told[f"{name}_W"], C)
-    yield "at_zero", 0, told["at_zero"]
-    yield "at_one", 0, told["at_one"]
+        yield from errors(prefix, totals[f"{name}_A"], totals[f"{name}_W"], C)
+    yield "at_zero", 0, totals["at_zero"]
+    yield "at_one", 0, totals["at_one"]
     yield "log_likelihood", 0, float(particles.trace["log_likelihood"][-1])
-    mean, sd = _flat(told, "all_mean"), _flat(told, "all_sd")
+    mean, sd = _flat(totals, "all_mean"), _flat(totals, "all_sd")
     start = np.concatenate([part.ravel() for part in start_of(data, spec)])
     yield "start_correlation", 0, _correlation(np.abs(mean - start), sd)
     yield "all_sd", 0, float(np.sqrt(np.mean(sd**2)))
-    yield "late_sd", 0, float(np.sqrt(np.mean(_flat(told, "sd") ** 2)))
+    yield "late_sd", 0, float(np.sqrt(np.mean(_flat(totals, "sd") ** 2)))
     if place.problem == DRAWN and place.part in ("grid", "long", "longest"):
-        yield from _drawn(told, mean, sd)
+        yield from _drawn(totals, mean, sd)
         if (place.part, place.column, place.rank, place.size) == IMAGED:
-            yield from _images(told)
+            yield from _images(totals)
 
 
 def _drawn(
-    told: dict[str, np.ndarray], mean: np.ndarray, sd: np.ndarray
+    totals: dict[str, np.ndarray], mean: np.ndarray, sd: np.ndarray
 ) -> Iterator[tuple[str, float, float]]:
     """What figures 4.1 and 4.5 to 4.11 show: a trace, counts of means, some entries."""
-    early = told["early_log_likelihood"]
+    early = totals["early_log_likelihood"]
     early = early[~np.isnan(early)]
     for at in np.unique(np.geomspace(1, early.size, min(TRACE, early.size)).astype(int)):
         yield "trace", at, early[at - 1]
     for factor in ("A", "W"):
-        counts, _ = np.histogram(told[f"all_mean_{factor}"], bins=BINS, range=(0.0, 1.0))
+        counts, _ = np.histogram(totals[f"all_mean_{factor}"], bins=BINS, range=(0.0, 1.0))
         for i, count in enumerate(counts):
             yield f"histogram_{factor}", i, count
-    gradient = _flat(told, "gradient_mean")
-    # Large entries are few: half of the points are among them.
+    gradient = _flat(totals, "gradient_mean")
+    # Large entries are few: half of the points are drawn from them.
     order = np.argsort(mean)
     chosen = np.concatenate([order[-POINTS // 2 :], order[:: max(1, order.size // (POINTS // 2))]])
     for i, entry in enumerate(chosen):
@@ -247,9 +247,9 @@ def _drawn(
         yield "point_gradient", i, gradient[entry]
 
 
-def _images(told: dict[str, np.ndarray]) -> Iterator[tuple[str, float, float]]:
+def _images(totals: dict[str, np.ndarray]) -> Iterator[tuple[str, float, float]]:
     """Means of the entries of A (D, R) and of Wᵀ (N, R), in the order in which they are stored."""
-    for factor, mean in (("A", told["all_mean_A"]), ("W", told["all_mean_W"].T)):
+    for factor, mean in (("A", totals["all_mean_A"]), ("W", totals["all_mean_W"].T)):
         for i in np.flatnonzero(mean >= LEAST):
             yield f"image_{factor}", i, round(float(mean.flat[i]), 2)
 
@@ -257,14 +257,14 @@ def _images(told: dict[str, np.ndarray]) -> Iterator[tuple[str, float, float]]:
 def _reference(
     place: Place, plan: BooleanPlan, cancel: Cancel
 ) -> Iterator[tuple[str, float, float]]:
-    data, told = table(place.problem, place.repetition, plan), REFERENCES[place.column]
-    settings, model = dict(told.settings), {"prior": "flat", "sigma": told.sigma}
-    kept = 1
-    if told.algorithm != "panpal":
-        kept = max(plan.sweeps // 2, 1)
-        settings |= {"chains": 1, "warm_up": plan.sweeps - kept, "thinning": 1}
+    data, reference = table(place.problem, place.repetition, plan), REFERENCES[place.column]
+    settings, model = dict(reference.settings), {"prior": "flat", "sigma": reference.sigma}
+    draws = 1
+    if reference.algorithm != "panpal":
+        draws = max(plan.sweeps // 2, 1)
+        settings |= {"chains": 1, "warm_up": plan.sweeps - draws, "thinning": 1}
     seed = plan.seed + place.repetition
-    spec = RunSpec(told.algorithm, plan.tiles, "boolean", kept, seed, settings, model)
+    spec = RunSpec(reference.algorithm, plan.tiles, "boolean", draws, seed, settings, model)
     particles, seconds = _run(data, spec, cancel)
     C = noise_free(data)
     yield from _of_data(data, C)
@@ -289,7 +289,7 @@ def _of_data(data: Dataset, C: np.ndarray) -> Iterator[tuple[str, float, float]]
 def errors(
     prefix: str, A: np.ndarray, W: np.ndarray, C: np.ndarray
 ) -> Iterator[tuple[str, float, float]]:
-    """Wrong cells at ½ and at the best of the published thresholds, and which those are.
+    """Wrong cells at ½ and at the best published thresholds, with these thresholds.
 
     ``exact`` is the least error at any threshold, which the grid can miss.
     """
@@ -316,8 +316,8 @@ def _three(place: Place) -> Iterator[tuple[str, float, float]]:
         yield "mean", i, mean
 
 
-def _flat(told: dict[str, np.ndarray], name: str) -> np.ndarray:
-    return np.concatenate([told[f"{name}_{factor}"].ravel() for factor in ("A", "W")])
+def _flat(totals: dict[str, np.ndarray], name: str) -> np.ndarray:
+    return np.concatenate([totals[f"{name}_{factor}"].ravel() for factor in ("A", "W")])
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -31,7 +31,7 @@ PLAN = words("boolean", "plan")
 PARTS: dict[str, dict[str, Any]] = PLAN["parts"]
 COLUMNS = ["part", "problem", "column", "start", "rank", "size", "repetition", "x"]
 BASE = PARTS["grid"]
-# Field of a study → what its entries are called.
+# Field of a study → name of its entries.
 VARIED = {"columns": "column", "starts": "start", "ranks": "rank", "sizes": "size"}
 
 
@@ -39,7 +39,7 @@ VARIED = {"columns": "column", "starts": "start", "ranks": "rank", "sizes": "siz
 class BooleanStudy(Study):
     """The study of these parts, on these data, with these priors, starts, ranks and batch sizes.
 
-    A part has those of the chosen that it varies; references know neither start nor batch.
+    A part uses the chosen values that it varies; references have neither start nor batch.
     """
 
     plan: BooleanPlan = field(default_factory=BooleanPlan)
@@ -63,13 +63,13 @@ class BooleanStudy(Study):
         """One batch a cell."""
         plan = self.plan
         require(min(plan.iterations, plan.repetitions, plan.sweeps) >= 1, WORDS["refused"])
-        places = [place for part in self.asked("parts") for place in self._places(part)]
+        places = [place for part in self.selected("parts") for place in self._places(part)]
         return one_by_one([_task(place, plan) for place in places])
 
     def _places(self, part: str) -> list[Place]:
         if part == "three":
             return [Place(part, prior, case) for prior in CASE_PRIORS for case in CASES]
-        problems, every = self.asked("problems"), range(self.plan.repetitions)
+        problems, every = self.selected("problems"), range(self.plan.repetitions)
         if part == "reference":
             return [
                 Place(part, problem, key, repetition=i)
@@ -77,15 +77,15 @@ class BooleanStudy(Study):
                 for key in REFERENCES
                 for i in every
             ]
-        told = PARTS[part]
+        varied = PARTS[part]
         column, start, rank, size = (
-            [key for key in self.asked(name) if key in told[name]] for name in VARIED
+            [key for key in self.selected(name) if key in varied[name]] for name in VARIED
         )
-        problems = [key for key in problems if key in told.get("problems", problems)]
+        problems = [key for key in problems if key in varied.get("problems", problems)]
         # The grid has the first data set.
-        sets = every[1:] if told.get("luck") else every[:1]
+        sets = every[1:] if varied.get("luck") else every[:1]
         return [
-            Place(part, problem, c, s, r, m, told.get("weight", "published"), told["length"], i)
+            Place(part, problem, c, s, r, m, varied.get("weight", "published"), varied["length"], i)
             for i in sets
             for problem in problems
             for c in column
@@ -109,37 +109,37 @@ class BooleanStudy(Study):
         notes = (*(note.format_map(settings) for note in WORDS["notes"]), *self._missing(cells))
         return StudyResult(values_of(COLUMNS, rows), labels=LABELS, notes=notes, settings=settings)
 
-    def cells_in(self, kept: StudyResult) -> dict[Place, Cell]:
-        """Those measured with the same numbers of the plan."""
-        earlier = BooleanPlan(**{name: kept.settings[name] for name in asdict(self.plan)})
+    def cells_in(self, earlier: StudyResult) -> dict[Place, Cell]:
+        """Cells measured with the same numbers of the plan."""
+        plan = BooleanPlan(**{name: earlier.settings[name] for name in asdict(self.plan)})
         names = COLUMNS[:-1]
-        groups = dict(iter(kept.values.groupby(names, sort=False)))
+        groups = dict(iter(earlier.values.groupby(names, sort=False)))
         cells = {}
         for place in (task.of for batch in self.batches() for task in batch):
             rows = groups.get(tuple(getattr(place, name) for name in names))
-            if rows is not None and earlier.decides(place) == self.plan.decides(place):
+            if rows is not None and plan.decides(place) == self.plan.decides(place):
                 cells[place] = {"rows": rows[["quantity", "x", "value"]].to_numpy().tolist()}
         return cells
 
     def _missing(self, cells: dict[Place, Cell]) -> list[str]:
-        """How far each part is, where one is not complete."""
-        asked = Counter(task.of.part for batch in self.batches() for task in batch)
+        """A note on the progress of each part, if one is incomplete."""
+        planned = Counter(task.of.part for batch in self.batches() for task in batch)
         there = Counter(place.part for place in cells)
-        parts = [f"{PARTS[p]['label']}: {there[p]} of {count} cells" for p, count in asked.items()]
-        short = any(there[part] < count for part, count in asked.items())
+        parts = [f"{PARTS[p]['label']}: {there[p]} of {n} cells" for p, n in planned.items()]
+        short = any(there[part] < count for part, count in planned.items())
         return [WORDS["missing"].format(parts="; ".join(parts))] if short else []
 
 
 def _task(place: Place, plan: BooleanPlan) -> Task:
     name = f"{place.problem}-{place.column}-{digest([asdict(place), plan.decides(place)])}.json"
-    told = [
+    labels = [
         PARTS[place.part]["label"],
         PROBLEMS[place.problem].label if place.problem in PROBLEMS else place.problem,
         LABELS.get(place.column, place.column),
         *[f"{word} {value}" for word, value in (("rank", place.rank), ("S", place.size)) if value],
         place.start,
     ]
-    return Task(place, f"boolean/{place.part}/{name}", ", ".join(part for part in told if part))
+    return Task(place, f"boolean/{place.part}/{name}", ", ".join(part for part in labels if part))
 
 
 SHORT = BooleanStudy(BooleanPlan(**constant(PLAN["short"])))

@@ -10,11 +10,11 @@ from studies.result import StudyResult
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What holds of the paper's claims, and the numbers behind it."""
-    told = tables(found)
-    told[0]["rows"] = [(claim, f"**{here}**", numbers) for claim, here, numbers in told[0]["rows"]]
+    """Verdicts on the paper's claims, and the numbers behind them."""
+    made = tables(found)
+    made[0]["rows"] = [(claim, f"**{here}**", numbers) for claim, here, numbers in made[0]["rows"]]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    return [{"title": WORDS["title"], "summary": summary, "tables": told, "plots": list(drawn)}]
+    return [{"title": WORDS["title"], "summary": summary, "tables": made, "plots": list(drawn)}]
 
 
 REPORT = Report("boolean", WORDS, BooleanStudy(), SHORT, sections, figures, first=1)

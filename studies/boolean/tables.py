@@ -1,4 +1,4 @@
-"""The tables of the study of binary matrices, beside those of the paper."""
+"""The tables of the study of binary matrices, with those of the paper."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -11,21 +11,21 @@ from studies.result import StudyResult
 
 Table = dict[str, Any]
 SHOWN: dict[str, str] = WORDS["columns"]
-# Of those, what is published, and what is told over several data sets.
+# Published columns, and columns summarized over several data sets.
 PRINTED = ("half", "best", "low", "high")
 OVER_SETS = ("half", "best", "last_half", "seconds")
 
 
 def tables(found: StudyResult) -> list[Table]:
     """The paper's claims, and the numbers behind them: ``title``, ``columns`` and ``rows``."""
-    rows = [(one.claim, one.verdict, one.numbers) for one in claims(found)]
+    rows = [(claim.claim, claim.verdict, claim.numbers) for claim in claims(found)]
     first = {
         "title": WORDS["claims_title"],
         "columns": ("claim", "here", "numbers"),
         "rows": rows,
     }
-    told = [first, *_grid(found), *_runs(found), *_sets(found), *_references(found)]
-    return [*told, *_three(found)]
+    made = [first, *_grid(found), *_runs(found), *_sets(found), *_references(found)]
+    return [*made, *_three(found)]
 
 
 def _grid(found: StudyResult) -> Iterator[Table]:
@@ -40,19 +40,19 @@ def _grid(found: StudyResult) -> Iterator[Table]:
                 if len(rows):
                     numbers = {"outputs": found.settings["iterations"], "rank": rank}
                     title = WORDS["tables"][start]["title"].format(reading=words, **numbers)
-                    told = printed(start) if rank == RANK else printed(start).iloc[:0]
-                    lines = list(_beside(found, rows, told))
+                    reference = printed(start) if rank == RANK else printed(start).iloc[:0]
+                    lines = list(_beside(found, rows, reference))
                     columns = ("data", "prior", "batch", "source", *SHOWN.values())
                     yield {"title": title, "columns": columns, "rows": lines}
 
 
-def _beside(found: StudyResult, rows: pd.DataFrame, told: pd.DataFrame) -> Iterator[list[Any]]:
+def _beside(found: StudyResult, rows: pd.DataFrame, reference: pd.DataFrame) -> Iterator[list[Any]]:
     """Every row, and below it the published one, if there is one."""
     for row in rows.to_dict("records"):
         names = [row["noise"], found.labels[row["column"]], row["size"]]
         yield [*names, "ours", *_numbers(row, SHOWN)]
-        same = (told["noise"] == row["noise"]) & (told["column"] == row["column"])
-        for theirs in told[same & (told["size"] == row["size"])].to_dict("records"):
+        same = (reference["noise"] == row["noise"]) & (reference["column"] == row["column"])
+        for theirs in reference[same & (reference["size"] == row["size"])].to_dict("records"):
             numbers = _numbers(theirs, PRINTED)
             yield ["", "", "", "published", *numbers, *[None] * (len(SHOWN) - len(PRINTED))]
 
@@ -125,10 +125,10 @@ def _three(found: StudyResult) -> Iterator[Table]:
     values = found.values[found.values["part"] == "three"]
     rows = []
     for (prior, case), part in values.groupby(["problem", "column"], sort=False):
-        told = part.sort_values("x").groupby("quantity")["value"].apply(list)
-        largest, means = (", ".join(f"{v:.4f}" for v in told[q]) for q in ("largest_at", "mean"))
+        lists = part.sort_values("x").groupby("quantity")["value"].apply(list)
+        largest, means = (", ".join(f"{v:.4f}" for v in lists[q]) for q in ("largest_at", "mean"))
         rows.append(
-            [found.labels[prior], f"({case})", f"{told['largest'][0] + 0.0:.6f}", largest, means]
+            [found.labels[prior], f"({case})", f"{lists['largest'][0] + 0.0:.6f}", largest, means]
         )
     if rows:
         columns = ("prior", "(a, b, c)", "largest log density", "at x, y, z", "posterior means")

@@ -1,4 +1,4 @@
-"""What the study of counts says: planted ranks, and the noise of topics."""
+"""Findings of the study of counts: planted ranks, and the noise of topics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ from studies.result import StudyResult
 from studies.words import of
 
 Table = dict[str, Any]
-# Share of the rank studies that shall name the planted rank and not be open.
+# Target fraction of rank studies that name the planted rank and are not open.
 TARGET = 0.9
 PLANTED, TOPICS = WORDS["planted"], WORDS["topics"]
 OPEN = GRADES.index("open")
 PLACE = ["problem", "column", "repetition"]
-# Of topics, those of which less is better.
+# Quantities of topics of which less is better.
 LESS = ("nats",)
 JUDGED = ("coherence", "auc", "nats")
 
@@ -51,18 +51,18 @@ def planted(study: StudyResult) -> pd.DataFrame:
     evidence = rows[rows["quantity"] == "log_evidence"].set_index(PLACE)
     each = [evidence.loc[tuple(place)].set_index("x")["value"] for place in found[PLACE].to_numpy()]
     found["ahead"] = [
-        float(one[rank] - one.drop(rank).max())
-        for one, rank in zip(each, found["rank"], strict=True)
+        float(nats[rank] - nats.drop(rank).max())
+        for nats, rank in zip(each, found["rank"], strict=True)
     ]
-    found["first"] = [float(one.nlargest(2).iloc[0] - one.nlargest(2).iloc[-1]) for one in each]
+    found["first"] = [float(nats.nlargest(2).iloc[0] - nats.nlargest(2).iloc[-1]) for nats in each]
     found["edge"] = [
-        one.idxmax() == one.index.max() or one.idxmax() == one.index.min() > 1 for one in each
+        nats.idxmax() == nats.index.max() or nats.idxmax() == nats.index.min() > 1 for nats in each
     ]
     return found
 
 
 def planted_answer(study: StudyResult) -> str:
-    """The paragraph on planted ranks; "" where none was studied."""
+    """The paragraph on planted ranks; "" without measurements."""
     found = planted(study)
     if found.empty:
         return ""
@@ -78,7 +78,7 @@ def planted_answer(study: StudyResult) -> str:
     whole = study.settings["repetitions"] * len(study.settings["planted"]) * len(NOISES)
     unfinished = WORDS["unfinished"].format(made=len(found), whole=whole)
     unfinished = unfinished if len(found) < whole else ""
-    told = "wrong" if len(wrong) else "wrong_none"
+    template = "wrong" if len(wrong) else "wrong_none"
     sentences = [
         PLANTED["answer"].format(
             right=int(good.sum()),
@@ -86,7 +86,7 @@ def planted_answer(study: StudyResult) -> str:
             share=share,
             target=WORDS["target"].format(target=TARGET, met=met, unfinished=unfinished),
             by_noise=by_noise,
-            wrong=PLANTED[told].format(
+            wrong=PLANTED[template].format(
                 wrong=len(wrong), open_=of(int(wrong["open"].sum()), len(wrong))
             ),
             evidence=PLANTED["evidence"].format(
@@ -101,7 +101,7 @@ def planted_answer(study: StudyResult) -> str:
 
 
 def _shy(found: pd.DataFrame) -> Iterator[str]:
-    """Why studies are open that name the planted rank."""
+    """Reasons why studies that name the planted rank are open."""
     edge = found["edge"] | (found["first"] <= 0)
     lead = ~edge & (found["first"] < STRONG)
     counts = {"shy_edge": edge, "shy_lead": lead, "shy_hidden": ~edge & ~lead}
@@ -115,7 +115,7 @@ def _shy(found: pd.DataFrame) -> Iterator[str]:
 
 
 def _misses(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
-    """Where studies name another rank."""
+    """Studies that name another rank."""
     parts = []
     for (noise, rank), part in found.groupby(["problem", "rank"], sort=False):
         wrong = part[~part["right"]]
@@ -128,7 +128,7 @@ def _misses(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
 
 
 def _noise(study: StudyResult, found: pd.DataFrame) -> Iterator[str]:
-    """Whether evidence tells the noise."""
+    """Whether evidence identifies the noise."""
     known = found[found["lead"].notna()]
     parts = ", ".join(
         PLANTED["noise_part"].format(
@@ -155,12 +155,12 @@ def planted_tables(study: StudyResult) -> Iterator[Table]:
         lead = f"{part['ahead'].min():.0f}, {part['ahead'].median():.0f}"
         ends = f"{part['variation'].median():.1f}", f"{part['seconds'].mean() / 60:.1f}"
         rows.append((study.labels[noise], rank, len(part), *counts, evidence, lead, *ends))
-    told = PLANTED["tables"]
-    yield {"title": told["ranks"], "columns": tuple(told["columns"]), "rows": rows}
+    words = PLANTED["tables"]
+    yield {"title": words["ranks"], "columns": tuple(words["columns"]), "rows": rows}
 
 
 def summary(study: StudyResult, part: str) -> str:
-    """How the data of a part are made or chosen, and how they are studied."""
+    """A sentence on the data of a part, and on the method."""
     usual = RankQuestion.most_modes
     factor = usual / min(usual, study.settings["weighed"])
     pages = {"page_modes": usual, "page_restarts": RankQuestion.restarts}
@@ -177,7 +177,7 @@ def topics(study: StudyResult) -> pd.DataFrame:
 
 
 def topics_answer(study: StudyResult) -> str:
-    """The paragraph on topics; "" where none were made."""
+    """The paragraph on topics; "" without measurements."""
     found = topics(study)
     if found.empty:
         return ""
@@ -203,13 +203,13 @@ def topics_answer(study: StudyResult) -> str:
 
 
 def _compared(study: StudyResult, found: pd.DataFrame, quantity: str) -> str:
-    """In how many cases every restart of one noise is better than every one of the other."""
+    """Number of cases where every restart of one noise is better than all of the other."""
     rows = found[found["quantity"] == quantity]
     sign = -1.0 if quantity in LESS else 1.0
     better = dict.fromkeys(LOSSES, 0)
     cases = rows.groupby(["problem", "column"], sort=False)
     for _, part in cases:
-        values = {model: sign * one["value"] for model, one in part.groupby("model")}
+        values = {model: sign * of_model["value"] for model, of_model in part.groupby("model")}
         for model, other in (tuple(LOSSES), tuple(LOSSES)[::-1]):
             better[model] += values[model].min() > values[other].max()
     first, second = sorted(better, key=lambda model: -better[model])
@@ -232,8 +232,8 @@ def topics_evidence(study: StudyResult) -> Iterator[str]:
     for key, part in rows.groupby("problem", sort=False):
         wide = part.pivot_table(index="column", columns="quantity", values="value", sort=False)
         parts = ", ".join(
-            f"{study.labels[model]} {one['log_evidence']:,.0f} ± {one['error']:.1f} nats"
-            for model, one in wide.iterrows()
+            f"{study.labels[model]} {row['log_evidence']:,.0f} ± {row['error']:.1f} nats"
+            for model, row in wide.iterrows()
         )
         sizes = {name: int(wide[name].iloc[0]) for name in ("documents", "terms")}
         rank = study.settings["few_rank"]

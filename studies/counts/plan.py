@@ -68,7 +68,7 @@ class CountsStudy(Study):
     tables: ClassVar = {"parts": ("part", PARTS)}
 
     def batches(self) -> list[list[Task]]:
-        """One batch a cell; a repetition of all planted ranks after the other."""
+        """One batch per cell, ordered by repetition over all planted ranks."""
         plan = self.plan
         fine = plan.repetitions >= 1 and plan.restarts >= 2 and plan.published <= plan.most
         require(fine and plan.ratio > 1, WORDS["refused"])
@@ -84,13 +84,13 @@ class CountsStudy(Study):
                 for rank in plan.planted
             ],
         }
-        asked = self.asked("parts")
-        chosen = [part for part in places if (part if part in PARTS else "topics") in asked]
+        parts = self.selected("parts")
+        chosen = [part for part in places if (part if part in PARTS else "topics") in parts]
         tasks = [self._task(part, *place) for part in chosen for place in places[part]]
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """The rows of one cell, and what is told beside them."""
+        """The rows of one cell, and further facts."""
         part, problem, column, repetition = task.of
         if part == "planted":
             return planted.measured(int(column), problem, repetition, self._of(Planted))
@@ -101,15 +101,15 @@ class CountsStudy(Study):
                 return topics.measured(problem, int(column), self._folder, self._of(Topics))
             return topics.evidence(problem, column, self._folder, self._of(Topics))
 
-    def cells_in(self, kept: StudyResult) -> dict[Hashable, Cell]:
-        """All of a result of the same plan, whatever the number of repetitions."""
-        plan = constant({name: kept.settings.get(name) for name in asdict(self.plan)})
+    def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
+        """All cells of a result of the same plan, for any number of repetitions."""
+        plan = constant({name: earlier.settings.get(name) for name in asdict(self.plan)})
         if plan | {"repetitions": None} != asdict(self.plan) | {"repetitions": None}:
             return {}
-        groups = dict(iter(kept.values.groupby(VARIED[:-1], sort=False)))
+        groups = dict(iter(earlier.values.groupby(VARIED[:-1], sort=False)))
         return {
             task.of: {"rows": groups[task.of][["quantity", "x", "value"]].to_numpy().tolist()}
-            | kept.settings["told"].get(_name(task.of), {})
+            | earlier.settings["told"].get(_name(task.of), {})
             for batch in self.batches()
             for task in batch
             if task.of in groups
@@ -128,13 +128,13 @@ class CountsStudy(Study):
             for of, cell in cells.items()
             for quantity, x, value in cell["rows"]
         ]
-        told = {
+        facts = {
             _name(of): {key: value for key, value in cell.items() if key != "rows"}
             for of, cell in cells.items()
         }
         labels = MODELS | {key: corpus.label for key, corpus in CORPORA.items()}
         notes = tuple(self._corpora()[1])
-        settings = asdict(self.plan) | {"told": told}
+        settings = asdict(self.plan) | {"told": facts}
         return StudyResult(values_of(VARIED, rows), labels=labels, notes=notes, settings=settings)
 
     @property
@@ -143,7 +143,7 @@ class CountsStudy(Study):
         return self.data
 
     def _corpora(self) -> tuple[list[str], list[str]]:
-        if "topics" not in self.asked("parts"):
+        if "topics" not in self.selected("parts"):
             return [], []
         found, notes = at_hand(CORPORA.values(), self.data)
         return [corpus.key for corpus in found], notes
@@ -153,11 +153,10 @@ class CountsStudy(Study):
         plan = asdict(self._of(kinds.get(part, Topics)))
         decides = [problem, int(column) if part == "planted" else column, repetition, plan]
         name = "-".join(filter(None, [part, problem, column, str(repetition), digest(decides)]))
-        said = ", ".join(filter(None, [part, problem, column, str(repetition + 1)]))
-        return Task((part, problem, column, repetition), f"counts/{name}.json", said)
+        label = ", ".join(filter(None, [part, problem, column, str(repetition + 1)]))
+        return Task((part, problem, column, repetition), f"counts/{name}.json", label)
 
     def _of(self, kind: type[P]) -> P:
-        """What the plan says of one part."""
         return kind(**{one.name: getattr(self.plan, one.name) for one in fields(kind)})
 
 
@@ -165,8 +164,8 @@ def _name(of: tuple[Any, ...]) -> str:
     return " ".join(map(str, of))
 
 
-def told(study: StudyResult, part: str, key: str) -> Iterator[tuple[list[str], Any]]:
-    """What a part's cells tell beside numbers, under this key, with what they are of."""
+def facts_of(study: StudyResult, part: str, key: str) -> Iterator[tuple[list[str], Any]]:
+    """The facts under a key of all cells of a part, each with its place."""
     for name, cell in study.settings["told"].items():
         place = name.split(" ")
         if place[0] == part and key in cell:

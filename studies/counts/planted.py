@@ -10,13 +10,13 @@ from bnmf_core.evidence.rank_study import RankStudy, rank_study
 from bnmf_core.evidence.variation import variation
 from bnmf_core.findings.ranks import CLEAR, LEANING, OPEN, Recommendation, recommend
 
-# The model that planted counts are drawn from, and the other one.
+# Model of planted counts → the other model.
 NOISES = ("poisson", "negative_binomial")
 RANKS = tuple(range(2, 9))
 GRADES = (OPEN, LEANING, CLEAR)
 # Rows and columns for each component, and the fewest.
 ROWS, COLUMNS, FEWEST_ROWS, FEWEST_COLUMNS = 4, 3, 16, 12
-# How often a row holds a component that it does not belong to, and the least of its own one.
+# Probability that a row has another component, and least loading of its own one.
 SHARED, OWN = 0.1, 0.5
 # Shape of the gamma weights.
 SHAPE = 0.7
@@ -33,9 +33,9 @@ class Planted:
     Attributes
     ----------
     counts : of a column on average. ratio : mean ratio of variance to mean of the dispersed ones.
-    around : ranks tried below and above the planted one.
-    weighed : modes of a rank whose evidence is summed, at most.
-    compared : repetitions in which the other noise has its evidence, too.
+    around : number of ranks below and above the planted one.
+    weighed : most modes of a rank in its evidence.
+    compared : repetitions that also compute the evidence of the other noise.
     """
 
     counts: float
@@ -66,34 +66,34 @@ def planted(rank: int, noise: str, plan: Planted, repetition: int) -> Dataset:
 
 
 def measured(rank: int, noise: str, repetition: int, plan: Planted) -> dict[str, object]:
-    """``rows``: quantity, rank tried (0: of all), value; ``reason``: of the recommendation."""
+    """``rows``: quantity, rank (0: all), value; ``reason``: of the recommendation."""
     data = planted(rank, noise, plan, repetition)
     began = time.process_time()
     tried = range(max(1, rank - plan.around), rank + plan.around + 1)
-    asked = {"restarts": RESTARTS, "most_modes": plan.weighed}
-    study = rank_study(data, tried, model=noise, rng=np.random.default_rng(plan.seed), **asked)
+    options = {"restarts": RESTARTS, "most_modes": plan.weighed}
+    study = rank_study(data, tried, model=noise, rng=np.random.default_rng(plan.seed), **options)
     found = recommend(study)
     rows = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
     rows.append(("variation", 0, variation(data).ratio))
     if repetition < plan.compared:
         other = NOISES[1 - NOISES.index(noise)]
         rng = np.random.default_rng(plan.seed)
-        beside = rank_study(data, [found.rank], model=other, rng=rng, **asked)
+        beside = rank_study(data, [found.rank], model=other, rng=rng, **options)
         ours = study.table.set_index("rank")["log_evidence"][found.rank]
         rows.append(("lead", 0, float(ours - beside.table["log_evidence"].iloc[0])))
     return {"rows": [list(row) for row in rows], "reason": found.reason}
 
 
 def of_study(study: RankStudy, found: Recommendation) -> list[Row]:
-    """What a rank study says: the table of ranks, and what is recommended with its grade."""
+    """Rows of a rank study: the table of ranks, the recommended rank and its grade."""
     table = study.table[["rank", "log_evidence", "error", "hidden_error", "modes"]]
     rows = [
         (name, int(one["rank"]), float(one[name]))
         for _, one in table.iterrows()
         for name in table.columns[1:]
     ]
-    told = {"chosen": found.rank, "grade": GRADES.index(found.grade)}
+    numbers = {"chosen": found.rank, "grade": GRADES.index(found.grade)}
     for key in ("evidence", "hidden"):
         chosen = study.criteria[key].chosen
-        told[key] = np.nan if chosen is None else chosen
-    return rows + [(name, 0, float(value)) for name, value in told.items()]
+        numbers[key] = np.nan if chosen is None else chosen
+    return rows + [(name, 0, float(value)) for name, value in numbers.items()]

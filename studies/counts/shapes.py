@@ -1,4 +1,4 @@
-"""What the study of counts says of signatures: their number, and the published shapes."""
+"""Findings of the study of counts on signatures: their number, and the published shapes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ from scipy import optimize, sparse
 
 from bnmf_core.evidence.variation import BEYOND_POISSON
 from studies.counts.findings import Table, part_of
-from studies.counts.plan import WORDS, told
+from studies.counts.plan import WORDS, facts_of
 from studies.counts.planted import GRADES
 from studies.counts.signatures import MODELS, genomes, shapes, turned
 from studies.counts.topics import concentration
 from studies.result import StudyResult
 
 SIGNATURES = WORDS["signatures"]
-# A component has a published shape where its share is so many times that of a uniform distribution,
-# or where it overlaps that by so much.
+# A component has a published shape if its share is at least this multiple of a uniform one's,
+# or its overlap with a uniform one at least this large.
 TIMES, EVEN = 5.0, 0.75
 TINY = 1e-12
-# The model whose components are compared with what is published.
+# The model whose components are compared with published signatures.
 OURS, DISPERSED = "poisson", "negative_binomial"
 SHARES = {"A": "cpg", "B": "tct", "E": "tcg"}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A published signature beside the component that is most like it: ``component`` from 0."""
+    """A published signature and its most similar component: ``component`` from 0."""
 
     name: str
     component: int
@@ -37,15 +37,15 @@ class Shape:
 
 def bases(study: StudyResult) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Model → A (96, R), columns that sum to 1, and the part of all counts of each (R,)."""
-    parts = {place[1]: parts for place, parts in told(study, "signatures", "parts")}
+    parts = {place[1]: parts for place, parts in facts_of(study, "signatures", "parts")}
     return {
         place[1]: (np.array(A), np.array(parts[place[1]]))
-        for place, A in told(study, "signatures", "A")
+        for place, A in facts_of(study, "signatures", "A")
     }
 
 
 def published(A: np.ndarray) -> list[Shape]:
-    """The published signatures A to E, each with a component of its own of A (96, R).
+    """Match the published signatures A to E with distinct components of A (96, R).
 
     A, B and E have the components at which the product of their shares is largest, D the most even
     one of the others, C the one of the rest with the most C>T.
@@ -76,7 +76,7 @@ def _shape(name: str, component: int, found: bool, **numbers: object) -> Shape:
 
 
 def signatures_answer(study: StudyResult) -> str:
-    """The paragraph on signatures; "" where none were studied."""
+    """The paragraph on signatures; "" without measurements."""
     rows = part_of(study, "signatures")
     if rows.empty:
         return ""
@@ -98,7 +98,7 @@ def signatures_answer(study: StudyResult) -> str:
     known = bases(study)
     if OURS in known:
         shown = published(known[OURS][0])
-        own = [one.name for one in shown if one.found]
+        own = [shape.name for shape in shown if shape.found]
         lacking = ", ".join(name for name in SIGNATURES["shapes"] if name not in own)
         missing = SIGNATURES["missing"].format(names=lacking) if lacking else ""
         numbers = {"rank": study.settings["published"], "all": len(SIGNATURES["shapes"])}
@@ -119,7 +119,7 @@ def signatures_answer(study: StudyResult) -> str:
 
 
 def _noise(study: StudyResult) -> Iterator[str]:
-    """The noise with the largest evidence of all, and by how much."""
+    """The noise with the largest evidence, and its lead."""
     rows = part_of(study, "signatures").query("quantity == 'log_evidence'")
     best = rows.groupby("problem")["value"].max().sort_values(ascending=False)
     if len(best) > 1:
@@ -152,13 +152,13 @@ def signatures_tables(study: StudyResult) -> Iterator[Table]:
     title = titles["shapes"].format(rank=rank, times=TIMES, even=EVEN)
     table = [
         (
-            one.name,
-            SIGNATURES["shapes"][one.name],
-            one.component + 1,
-            "yes" if one.found else "no",
-            one.numbers,
+            shape.name,
+            SIGNATURES["shapes"][shape.name],
+            shape.component + 1,
+            "yes" if shape.found else "no",
+            shape.numbers,
         )
-        for one in shown
+        for shape in shown
     ]
     columns: tuple[Any, ...] = ("published", "shape", "component", "found", "numbers")
     yield {"title": title, "columns": columns, "rows": table}
@@ -181,7 +181,7 @@ def signatures_tables(study: StudyResult) -> Iterator[Table]:
 
 
 def _ranks(study: StudyResult) -> Table:
-    """Ranks by models: log evidence; what is chosen, its grade, what hidden entries choose."""
+    """Log evidence of ranks by models, the chosen rank and grade, and that by hidden entries."""
     rows = part_of(study, "signatures")
     values = rows.groupby(["quantity", "x", "problem"], sort=False)["value"].first()
     models = list(dict.fromkeys(rows["problem"]))
@@ -198,7 +198,7 @@ def _ranks(study: StudyResult) -> Table:
     ]
     chosen = [int(values["chosen", 0, model]) for model in models]
     grades = [GRADES[int(values["grade", 0, model])] for model in models]
-    said = [f"{rank}, {grade}" for rank, grade in zip(chosen, grades, strict=True)]
+    recommended = [f"{rank}, {grade}" for rank, grade in zip(chosen, grades, strict=True)]
     hidden = [f"{values['hidden', 0, model]:g}" for model in models]
-    table += [("recommended", *said), ("by hidden entries", *hidden)]
+    table += [("recommended", *recommended), ("by hidden entries", *hidden)]
     return {"columns": ("rank", *(study.labels[model] for model in models)), "rows": table}

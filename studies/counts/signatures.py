@@ -24,8 +24,8 @@ class Signatures:
 
     Attributes
     ----------
-    most : ranks 1 to so many are tried. published : the number of signatures in the literature.
-    modes : of so many the evidence is summed.
+    most : largest rank, from 1. published : the number of signatures in the literature.
+    modes : number of modes in the evidence.
     """
 
     most: int
@@ -46,8 +46,8 @@ def measured(model: str, plan: Signatures) -> dict[str, object]:
     """
     data, began = genomes(), time.process_time()
     rng = np.random.default_rng(plan.seed)
-    asked = {"restarts": RESTARTS, "most_modes": plan.modes}
-    study = rank_study(data, range(1, plan.most + 1), model=model, rng=rng, **asked)
+    options = {"restarts": RESTARTS, "most_modes": plan.modes}
+    study = rank_study(data, range(1, plan.most + 1), model=model, rng=rng, **options)
     found = recommend(study)
     rows: list[Row] = [("seconds", 0, time.process_time() - began), *of_study(study, found)]
     fit = variation(data)
@@ -65,16 +65,16 @@ def measured(model: str, plan: Signatures) -> dict[str, object]:
 
 
 def shapes(A: np.ndarray) -> dict[str, np.ndarray]:
-    """What tells the published signatures apart, of each column of A (96, R) that sums to 1: (R,).
+    """Features (R,) of columns of A (96, R), which sum to 1, that distinguish signatures.
 
     ``cpg`` : share of C>T at NCG. ``tct`` and ``tcg`` : shares of C>T and of C>G at TCN.
     ``ct`` : share of C>T anywhere. ``kinds`` : the most frequent of the six substitutions.
     ``even`` : overlap with the uniform distribution, 1 at most.
     """
     found = channels(genomes().features).found
-    told = [(one.context, one.substitution) for one in found if one is not None]
-    first, last = ("".join(context[i] for context, _ in told) for i in (0, 2))
-    kind = np.array([substitution for _, substitution in told])
+    mutations = [(channel.context, channel.substitution) for channel in found if channel]
+    first, last = ("".join(context[i] for context, _ in mutations) for i in (0, 2))
+    kind = np.array([substitution for _, substitution in mutations])
     before, behind = np.array(list(first)), np.array(list(last))
     chosen = {
         "cpg": (kind == "C>T") & (behind == "G"),

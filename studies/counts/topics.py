@@ -27,10 +27,10 @@ from studies.rrt import documents
 LABEL, HOLDOUT = "category", 0.1
 # Key of the model → its loss.
 LOSSES = {"poisson": KULLBACK_LEIBLER, "gaussian": SQUARED_ERROR}
-# Part of a predicted distribution of words that is that of all documents, so that none has
+# Weight of the overall distribution of words in a prediction, so that no word has
 # probability 0.
 BACKGROUND = 0.01
-# Documents whose part of all counts, and of all squared counts, is told.
+# Fraction of longest documents whose part of all (squared) counts is reported.
 LONGEST = 0.01
 
 
@@ -67,7 +67,7 @@ class Corpus:
     read: Callable[[Path, int], tuple[sparse.sparray, np.ndarray, np.ndarray]]
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder."""
+        """Whether it is available with this folder."""
         return data is not None and (data / self.file).is_file()
 
     def dataset(self, data: Path, plan: Topics) -> Dataset:
@@ -131,7 +131,7 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
             "nats": nats,
             "held": _share_held(top[model], whole.X),
             "single": (particles.W.max(axis=2) / particles.W.sum(axis=2)).mean(axis=1),
-            "distinct": [np.unique(one).size / one.size for one in top[model]],
+            "distinct": [np.unique(words).size / words.size for words in top[model]],
         }
         for name, values in quantities.items():
             rows += [(f"{model} {name}", m, float(value)) for m, value in enumerate(values)]
@@ -147,13 +147,13 @@ def measured(key: str, rank: int, data: Path, plan: Topics) -> dict[str, object]
 def _shared(
     name: str, top: np.ndarray, reference: np.ndarray, skip: int | None = None
 ) -> list[tuple[str, int, float]]:
-    """How many words of each topic, mean over topics, are words of that of the reference."""
+    """Mean number of words that each topic shares with the reference's topic."""
     alike = (top[..., None] == reference[:, None]).sum(axis=(2, 3)).mean(axis=1)
     return [(f"{name} shared", m, float(some)) for m, some in enumerate(alike) if m != skip]
 
 
 def _share_held(top: np.ndarray, X: sparse.sparray) -> np.ndarray:
-    """Mean share of the documents that hold a top word, of each factorization (M, R, K)."""
+    """Mean document frequency of top words, for each factorization (M, R, K)."""
     share = np.diff(sparse.csr_array(X).indptr) / X.shape[1]
     return share[top].mean(axis=(1, 2))
 
@@ -169,19 +169,19 @@ def _nats_per_word(A: np.ndarray, seen: Dataset, held_out: Dataset, seed: int) -
     first.data = np.random.default_rng(seed).binomial(counts.data, 0.5)
     second = counts - first
     both = (first.sum(axis=0) > 0) & (second.sum(axis=0) > 0)
-    given, asked = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
+    known, scored = sparse.csc_array(first[:, both]), sparse.coo_array(second[:, both])
     common = np.asarray(seen.X.sum(axis=1)).ravel()
     common = (common + 1.0) / (common + 1.0).sum()
-    told = []
+    nats = []
     for basis in A:
-        W = weights_given(Dataset.from_array(given.astype(float)), basis[None], KULLBACK_LEIBLER)[0]
+        W = weights_given(Dataset.from_array(known.astype(float)), basis[None], KULLBACK_LEIBLER)[0]
         Y = basis @ W
         p = (1.0 - BACKGROUND) * Y / np.maximum(Y.sum(axis=0), 1e-300) + BACKGROUND * common[
             :, None
         ]
-        d, n = asked.coords
-        told.append(-(asked.data * np.log(p[d, n])).sum() / asked.data.sum())
-    return np.array(told)
+        d, n = scored.coords
+        nats.append(-(scored.data * np.log(p[d, n])).sum() / scored.data.sum())
+    return np.array(nats)
 
 
 def concentration(X: sparse.sparray) -> dict[str, float]:

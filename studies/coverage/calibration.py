@@ -1,4 +1,4 @@
-"""What paper 1 leaves unsaid and its numbers tell: σ, how many updates it made, how restarts ran.
+"""Unpublished settings of paper 1 inferred from its numbers: σ, updates, and restarts.
 
 Angles between samples are proportional to σ where it is small. Gibbs has nothing else to choose,
 so its rows give σ; with it, the single-mode rows give the number of updates. Restarts are tried on
@@ -20,7 +20,7 @@ from studies.result import published
 
 SIGMAS = (0.5e-3, 0.7e-3, 1e-3, 1.4e-3, 2e-3)
 UPDATES = (1, 2, 3, 5, 10, 20, 30, 50, 100)
-# Fewer of the large ones: their largest angle is hardly above the mean.
+# Fewer repetitions of the large problems, whose largest angle is hardly above the mean.
 SAMPLES, LARGE_SAMPLES = 1000, 100
 REPETITIONS = 3
 # Restarts: the engine's solvers by iterations, Lin's own code by its tolerance; filters; how many.
@@ -37,9 +37,9 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
     for sigma in SIGMAS:
         for key in ("unique_small", "two_small"):
             found = _angles(key, "gibbs", dict(COLUMNS["gibbs"].settings), sigma, repetitions)
-            told = published("coverage")[key]["gibbs"]
-            gibbs_rows.append([f"{sigma:g}", PROBLEMS[key].label, *_beside(found, told)])
-            misfits.setdefault(sigma, []).append(_misfit(found, told))
+            reference = published("coverage")[key]["gibbs"]
+            gibbs_rows.append([f"{sigma:g}", PROBLEMS[key].label, *_beside(found, reference)])
+            misfits.setdefault(sigma, []).append(_misfit(found, reference))
     best = min(misfits, key=lambda sigma: np.mean(misfits[sigma]))
     for key, problem in PROBLEMS.items():
         for updates in UPDATES:
@@ -47,8 +47,8 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
                 continue
             settings = {"max_iterations": updates, "tolerance": 0.0}
             found = _angles(key, "single_mode", settings, SIGMA, repetitions)
-            told = published("coverage")[key]["single_mode"]
-            update_rows.append([problem.label, updates, *_beside(found, told)])
+            reference = published("coverage")[key]["single_mode"]
+            update_rows.append([problem.label, updates, *_beside(found, reference)])
     words = (
         f"σ: the misfit to the Gibbs rows of table 3 is least at {best:g}; the study uses "
         f"{SIGMA:g}."
@@ -75,7 +75,7 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
 
 
 def _restarts() -> dict[str, Any]:
-    """Restarts of the small infinite problem by start, solver and how far they ran."""
+    """Restarts of the small infinite problem by start, solver and convergence."""
     problem = PROBLEMS["infinite_small"]
     dataset = problem.dataset(SIGMA, 0, 0)
     model_settings = {"sigma": SIGMA, "rate": 1.0}
@@ -112,12 +112,12 @@ def _restarts() -> dict[str, Any]:
         A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
         words = "uniform", "Lin's own code", f"tolerance {tolerance:g}"
         rows.append([*words, *_filtered(dataset, A, W, largest)])
-    told = [
+    printed = [
         published("coverage")["infinite_small"][column]["max_angle_average"]["mean"]
         for column in ("random_restarts", "filtered_restarts")
     ]
     rows.append(
-        ["published", "", "", told[0], *(told[1] if f == FACTOR else None for f in FACTORS)]
+        ["published", "", "", printed[0], *(printed[1] if f == FACTOR else None for f in FACTORS)]
     )
     filters = (f"error ≤ {factor:g} × Gibbs's largest" for factor in FACTORS)
     return {
@@ -128,13 +128,13 @@ def _restarts() -> dict[str, Any]:
 
 
 def _filtered(dataset: Dataset, A: np.ndarray, W: np.ndarray, largest: float) -> list[float | None]:
-    """Mean angle of all, and of those within each filter; None where fewer than two are."""
+    """Mean angle of all, and within each filter; None for fewer than two."""
     error = relative_errors(dataset.X, A, W)
     apart = distances(SimpleNamespace(A=A, W=W), "max_angle")
     found = []
     for factor in (np.inf, *FACTORS):
-        kept = np.flatnonzero(error <= factor * largest)
-        found.append(float(apart[np.ix_(kept, kept)].mean()) if kept.size > 1 else None)
+        retained = np.flatnonzero(error <= factor * largest)
+        found.append(float(apart[np.ix_(retained, retained)].mean()) if retained.size > 1 else None)
     return found
 
 
@@ -159,12 +159,12 @@ def _angles(
     return float(largest), float(average)
 
 
-def _beside(found: tuple[float, float], told: dict[str, Any]) -> list[float]:
-    largest, average = told["max_angle_largest"]["mean"], told["max_angle_average"]["mean"]
+def _beside(found: tuple[float, float], reference: dict[str, Any]) -> list[float]:
+    largest, average = (reference[f"max_angle_{name}"]["mean"] for name in ("largest", "average"))
     return [found[0], largest, found[1], average]
 
 
-def _misfit(found: tuple[float, float], told: dict[str, Any]) -> float:
-    ours, _, mean, _ = _beside(found, told)
-    _, largest, _, average = _beside(found, told)
+def _misfit(found: tuple[float, float], reference: dict[str, Any]) -> float:
+    ours, _, mean, _ = _beside(found, reference)
+    _, largest, _, average = _beside(found, reference)
     return float((abs(np.log(ours / largest)) + abs(np.log(mean / average))) / 2)

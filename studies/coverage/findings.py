@@ -6,41 +6,41 @@ from studies.result import Grid, StudyResult, published
 from studies.words import words
 
 WORDS = words("coverage")
-# Key → title, and the tables of the paper that show it, in their order.
+# Key → title and tables of the paper, in order.
 QUANTITIES: dict[str, tuple[str, str]] = WORDS["quantities"]
-# The one whose chains wander, and may be far from where they began only at their end.
+# Problem and column whose chains drift, and may be far from their start only at their end.
 WANDERER = ("infinite_small", "hmc")
 
 
 def differences(study: StudyResult) -> list[str]:
-    """What differs from the publication, and why."""
+    """Differences from the publication, with reasons."""
     found = study.values[study.values["quantity"] == "max_angle_whole_largest"]
     here = (found["problem"] == WANDERER[0]) & (found["column"] == WANDERER[1])
     values = found[here]["value"]
-    told = published("coverage")[WANDERER[0]][WANDERER[1]]["max_angle_largest"]
+    reference = published("coverage")[WANDERER[0]][WANDERER[1]]["max_angle_largest"]
     numbers = {
         "mean": values.mean(),
         "angles": ", ".join(f"{value:.3g}°" for value in values),
-        "told": told["mean"],
-        "lower": told["quartiles"][0],
-        "upper": told["quartiles"][-1],
+        "told": reference["mean"],
+        "lower": reference["quartiles"][0],
+        "upper": reference["quartiles"][-1],
     }
-    said = [WORDS["wandering"].format_map(numbers)] if len(values) else []
-    return [*WORDS["differences"], *said]
+    wandering = [WORDS["wandering"].format_map(numbers)] if len(values) else []
+    return [*WORDS["differences"], *wandering]
 
 
 def beside(study: StudyResult, quantity: str) -> pd.DataFrame:
     """One row per problem and source, in words.
 
-    Distances of a whole chain stand beside the published ones as well: the paper does not say that
+    Distances of a whole chain are also compared with published ones: the paper does not say that
     its tables are of the first 1,000 draws only. Columns ``problem``, ``source`` ("ours" or
     "published") and one per sampler, which holds the mean over the repetitions and, in brackets,
     the quartiles; "—" where there is no number.
     """
-    told_as = WORDS["published_as"].get(quantity, quantity)
-    told = {
-        problem: {column: cells[told_as] for column, cells in columns.items() if told_as in cells}
+    name = WORDS["published_as"].get(quantity, quantity)
+    reference = {
+        problem: {column: cells[name] for column, cells in columns.items() if name in cells}
         for problem, columns in published("coverage").items()
     }
     rows = study.values[study.values["quantity"] == quantity]
-    return Grid().table(rows, study.labels, "problem", told)
+    return Grid().table(rows, study.labels, "problem", reference)

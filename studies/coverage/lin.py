@@ -1,16 +1,16 @@
 """Lin's projected gradient NMF as published (Lin 2007, §5), for the calibration.
 
-Each factor in its turn is solved for to a tolerance of its own, by projected gradient steps; the
-engine's solver takes five such steps. From unscaled starts a first factor that is solved for to the
-end may lose whole components, which the other factor never finds again.
+Projected gradient steps solve each factor in turn to its own tolerance; the
+engine's solver takes five such steps. From unscaled starts a first factor that is solved to the
+end may lose whole components, which the other factor never recovers.
 """
 
 import numpy as np
 from numba import njit
 
-# Of a step: tried sizes, by how much they differ, and the sufficient decrease.
+# Line search: tried sizes, their ratio, and the sufficient decrease.
 TRIALS, FACTOR, DECREASE = 20, 0.1, 0.01
-# Steps for one factor, and rounds, at most.
+# Most steps for one factor, and most rounds.
 STEPS, ROUNDS = 1000, 500
 
 
@@ -18,7 +18,7 @@ STEPS, ROUNDS = 1000, 500
 def factorize(
     X: np.ndarray, A: np.ndarray, W: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """X (D, N) ≈ A (D, R) W (R, N) from this start, until the slope is this part of the first."""
+    """X (D, N) ≈ A (D, R) W (R, N) from this start, to this fraction of the initial slope."""
     by_A, by_W = A @ (W @ W.T) - X @ W.T, (A.T @ A) @ W - A.T @ X
     first = np.sqrt((by_A**2).sum() + (by_W**2).sum())
     least_A = least_W = max(0.001, tolerance) * first
@@ -40,7 +40,6 @@ def factorize(
 
 @njit(cache=True)
 def _projected(gradient: np.ndarray, F: np.ndarray) -> float:
-    """Squared norm of the gradient without what would only push entries of F below 0."""
     total = 0.0
     for i in range(F.shape[0]):
         for j in range(F.shape[1]):

@@ -24,7 +24,7 @@ arviz = lazy("arviz_stats.base")
 
 RADII = {"max_angle": np.geomspace(1e-3, 90.0, 100), "l1_max": np.geomspace(1e-5, 2.0, 100)}
 COMPARED = 1000
-# Entries of A whose autocorrelation is measured and averaged.
+# Entries of A whose autocorrelation is averaged.
 FOLLOWED = 100
 
 
@@ -40,11 +40,11 @@ def measured(
 
     Parameters
     ----------
-    sigma, seed : of the data. largest : where it is there, samples are kept whose error is at most
+    sigma, seed : of the data. largest : if given, samples are retained whose error is at most
         ten times as large.
     """
     dataset = _dataset(problem, sigma, seed, repetition)
-    # Two columns look at the same restarts; only the last run's factors are kept in memory.
+    # Two columns use the same restarts; only the last run's factors are cached.
     text = json.dumps(spec.to_dict())
     particles, seconds = _run(problem, sigma, seed, repetition, text)
     if largest is not None:
@@ -67,7 +67,7 @@ def _run(
 
 
 def numbers(particles: Particles, dataset: Dataset, sigma: float) -> Cell:
-    """What is measured of samples, by quantity, and their covering ``curves``."""
+    """Quantities of samples, and their covering ``curves``."""
     M = particles.M
     cell: Cell = {"kept": M, "curves": {}}
     squared = np.asarray(particles.error) ** 2 * dataset.squared_norm
@@ -111,7 +111,7 @@ def published_autocorrelation_time(draws: np.ndarray) -> float:
 
 
 def _autocorrelation(particles: Particles) -> tuple[float | None, float | None]:
-    """Means over entries of A as the samples hold them, in the paper's form and in the usual one.
+    """Means over unnormalized entries of A, in the paper's form and in the usual one.
 
     The paper does not say what it followed; entries of A as they stand, the scale included, give
     its numbers for Gibbs. (Numbers that are free of scale mix within a few sweeps there.)

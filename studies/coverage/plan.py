@@ -1,6 +1,6 @@
 """Paper 1's comparison of samplers: fit, independence and coverage (sections 4 and 5).
 
-Each repetition draws an X̃ of its own, which every column then explores. Measured of each set of
+Each repetition draws its own X̃, which every column then explores. Measured for each set of
 samples: the mean log-likelihood and the autocorrelation time of all of it; the largest and the mean
 pairwise distance and the covering numbers of its first 1000 samples, as the paper does for the
 latter. The 100 radii are the same for all, evenly spaced on a logarithmic scale, because the sets
@@ -28,7 +28,7 @@ NOTES = words("coverage")["notes"]
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What decides a study's numbers, beside the problems and the columns.
+    """Everything that decides a study's numbers, except the problems and the columns.
 
     ``capped`` : whether slow columns make fewer samples or repetitions, see ``Column``.
     """
@@ -59,11 +59,11 @@ class CoverageStudy(Study):
     @property
     def decides(self) -> list[Any]:
         """What decides the numbers."""
-        asked = [list(self.columns)] if self.columns else []
-        return [list(self.problems), asdict(self.plan), *asked]
+        named = [list(self.columns)] if self.columns else []
+        return [list(self.problems), asdict(self.plan), *named]
 
     def batches(self) -> list[list[Task]]:
-        """One batch a repetition: its columns look at the same data, some at the same run."""
+        """One batch per repetition: its columns use the same data, some the same run."""
         plan = self.plan
         fine = plan.repetitions >= 1 and plan.samples >= 2 and plan.sigma > 0
         require(fine, NOTES["refused"], plan)
@@ -102,19 +102,19 @@ class CoverageStudy(Study):
         )
 
     def samples(self, problem: StudyProblem, column: Column) -> int:
-        """How many samples a cell is made of."""
+        """Number of samples of a cell."""
         return self._capped(self.plan.samples, column.most_large if problem.large else None)
 
     def repetitions(self, problem: StudyProblem, column: Column) -> int:
-        """How often a column is measured."""
+        """Number of repetitions of a column."""
         most = column.repetitions and column.repetitions[problem.large]
         return self._capped(self.plan.repetitions, most)
 
-    def _capped(self, asked: int, most: int | None) -> int:
-        return asked if most is None or not self.plan.capped else min(asked, most)
+    def _capped(self, count: int, most: int | None) -> int:
+        return count if most is None or not self.plan.capped else min(count, most)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
-        """Values and curves by problem and column, in the order asked for."""
+        """Values and curves by problem and column, in the requested order."""
         problems, (columns, left_out) = self._problems(), self._columns()
         rows: list[tuple[Any, ...]] = []
         curves = {}
@@ -145,32 +145,32 @@ class CoverageStudy(Study):
         )
 
     def reductions(self) -> list[str]:
-        """A note on every column that makes fewer samples or repetitions than asked for."""
+        """A note on every column with fewer samples or repetitions than planned."""
         plan, (columns, _), notes = self.plan, self._columns(), []
         for large, what in ((False, NOTES["small"]), (True, NOTES["large"])):
             of_size = [problem for problem in self._problems() if problem.large == large]
             for column in columns if of_size else []:
-                for made, asked, what_of in (
+                for made, planned, what_of in (
                     (self.samples(of_size[0], column), plan.samples, "samples"),
                     (self.repetitions(of_size[0], column), plan.repetitions, "repetitions"),
                 ):
-                    if made < asked:
-                        numbers = {"column": column.label, "made": made, "asked": asked}
+                    if made < planned:
+                        numbers = {"column": column.label, "made": made, "asked": planned}
                         chain = registry.algorithm(column.algorithm).family == "sampler"
                         short = NOTES["short_chain"] * (chain and what_of == "samples")
                         notes.append(NOTES[what_of].format(what=what, **numbers) + short)
         return notes
 
     def _problems(self) -> list[StudyProblem]:
-        return [PROBLEMS[key] for key in self.asked("problems")]
+        return [PROBLEMS[key] for key in self.selected("problems")]
 
     def _columns(self) -> tuple[list[Column], list[str]]:
-        """Those that can be measured, and notes on the others."""
-        asked = [COLUMNS[key] for key in self.asked("columns")]
-        there = {column.key: column for column in asked if column.algorithm in registry.ALGORITHMS}
+        """Columns that can be measured, and notes on the others."""
+        chosen = [COLUMNS[key] for key in self.selected("columns")]
+        there = {column.key: column for column in chosen if column.algorithm in registry.ALGORITHMS}
         notes = [
             NOTES["no_algorithm"].format(column=column.label, algorithm=column.algorithm)
-            for column in asked
+            for column in chosen
             if column.key not in there
         ]
         for column in [column for column in there.values() if column.needs not in ("", *there)]:

@@ -10,7 +10,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.synthetic import laurberg
 from studies.words import declared, words
 
-# Not published. With it, Gibbs, which has nothing else to choose, gives the published angles.
+# Not published. With it, Gibbs, which has no other setting, gives the published angles.
 SIGMA = 1e-3
 LARGE = (500, 50)
 

@@ -14,17 +14,17 @@ from studies.words import titled
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """The tables in the paper's layout, ours above the published numbers; what differs, and why."""
+    """The tables in the paper's layout, ours above the published numbers; differences."""
     tables = [
         as_table(titled(entry), beside(found, quantity))
         for quantity, entry in QUANTITIES.items()
         if found.measured(quantity)
     ]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    told = [f"- {difference}" for difference in differences(found)]
+    differences_ = [f"- {difference}" for difference in differences(found)]
     return [
         {"title": WORDS["title"], "summary": summary, "tables": tables, "plots": list(drawn)},
-        {"title": WORDS["differences_title"], "summary": told, "tables": []},
+        {"title": WORDS["differences_title"], "summary": differences_, "tables": []},
     ]
 
 

@@ -54,7 +54,7 @@ def boxes(
 
 
 def _step(largest: float) -> float:
-    """A round distance between ticks."""
+    """A round tick distance."""
     rough = largest / TICKS
     decade = 10.0 ** floor(log10(rough))
     return next(decade * factor for factor in (1, 2, 5, 10) if decade * factor >= rough)

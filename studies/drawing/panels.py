@@ -1,4 +1,4 @@
-"""Small pictures in rows as one SVG file: points, lines, bars, stretches and images."""
+"""Small pictures in rows as one SVG file: points, lines, bars, intervals and images."""
 
 import base64
 import struct
@@ -43,7 +43,7 @@ class Panel:
 
     @property
     def names(self) -> list[str]:
-        """What a legend tells, in the order of the colours."""
+        """Names of the legend, in the order of the colours."""
         return [name for part in self._parts for name in part if name]
 
     @property
@@ -101,7 +101,7 @@ def panels(
     y_label: str = "",
     height: int = SIDE,
 ) -> str:
-    """Rows of panels, with what the axes are called below and beside all of them."""
+    """Rows of panels with shared axis labels."""
     across = max(len(row) for row in rows)
     names = next((panel.names for row in rows for panel in row if len(panel.names) > 1), [])
     width = LEFT + max(across * (SIDE + GAP), len(names) * NAME)
@@ -148,7 +148,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _png(values: np.ndarray) -> str:
-    """An image (h, w) in [0, 1] as the address of a PNG file."""
+    """An image (h, w) in [0, 1] as a data URL of a PNG file."""
     at = np.clip(np.asarray(values, dtype=float), 0.0, 1.0) * (len(SCALE) - 1)
     low = np.minimum(at.astype(int), len(SCALE) - 2)
     part = (at - low)[..., None]

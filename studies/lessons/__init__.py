@@ -1,1 +1,1 @@
-"""What the lessons of the dashboard show that takes longer to compute than a lesson may."""
+"""Precomputed results of the dashboard's lessons."""

@@ -17,7 +17,7 @@ MADE = {
 
 
 def main(names: list[str], folder: Path = KEPT) -> int:
-    """Write one file for each of these lessons; for all that need one where none is named."""
+    """Write one file for each named lesson, by default for all that need one."""
     if unknown := set(names) - set(MADE):
         print(f"There is no {', '.join(unknown)}; choose of {', '.join(MADE)}.", file=sys.stderr)
         return 2

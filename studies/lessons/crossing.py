@@ -1,4 +1,4 @@
-"""Five ways to look for the factorizations of a matrix that has exactly two.
+"""Five methods to find the factorizations of a matrix that has exactly two.
 
 X is the 6×6 matrix of paper 1, eq. 7, without noise, under a Gaussian model with σ = 0.05. A turn
 of its rows and columns exchanges the two answers and leaves X as it is, so that each has half of
@@ -23,7 +23,7 @@ DIGITS = 3
 
 @dataclass(frozen=True)
 class Way:
-    """One way to look: an algorithm, how much of it, and its model."""
+    """One method: an algorithm, its budget, and its model."""
 
     key: str
     particles: int
@@ -47,13 +47,13 @@ WAYS = (
 
 
 def started_in_the_first() -> Dataset:
-    """The matrix, of which the runs are told the first answer only."""
+    """The matrix; its truth holds the first solution only."""
     both = laurberg("two")
     return Dataset.from_array(both.X, name=both.name, truth=both.truth[:1])
 
 
 def of_answer(particles: Particles) -> np.ndarray:
-    """(M,) 0 or 1: the answer that a factorization is near to; −1 where it is near to neither.
+    """(M,) index of the solution near each factorization; −1 if near neither.
 
     Near is closer than halfway between the two, by the largest angle.
     """
@@ -65,8 +65,8 @@ def of_answer(particles: Particles) -> np.ndarray:
     return np.where(away.min(axis=1) < halfway, away.argmin(axis=1), -1)
 
 
-def looked(way: Way) -> dict[str, object]:
-    """What one way has found: the triangles that are shown, how many lie where, and R̂."""
+def measured(way: Way) -> dict[str, object]:
+    """Results of one method: triangles, numbers near each solution, and R̂."""
     data = started_in_the_first()
     particles = run(data, way.spec)
     plane, first = Plane.of(laurberg("two").truth[0].A), particles.chain == particles.chain[0]
@@ -97,5 +97,5 @@ def make() -> dict[str, object]:
         "chains": CHAINS,
         "answers": [plane.points(one.A).round(6).tolist() for one in truth],
         "points": plane.points(laurberg("two").X).round(6).tolist(),
-        "ways": [looked(way) for way in WAYS],
+        "ways": [measured(way) for way in WAYS],
     }

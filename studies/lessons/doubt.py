@@ -1,4 +1,4 @@
-"""Three kinds of doubt about one small matrix of counts.
+"""Three kinds of uncertainty about one small matrix of counts.
 
 The 6×6 matrix of paper 1, eq. 7, which two factorizations explain exactly, as the means of Poisson
 counts. Restarts end in both. Counts are drawn again and solved from the best restart, and Gibbs
@@ -21,7 +21,7 @@ DRAWS, LONGEST = 500, 20_000
 
 
 def counted(counts: int, seed: int = SEED) -> Dataset:
-    """A matrix with about so many counts in a column."""
+    """A matrix with about this number of counts in a column."""
     X = laurberg("two").X
     rng = np.random.default_rng([seed, counts])
     return Dataset.from_array(rng.poisson(counts * X / X.sum(axis=0)).astype(float), name="counts")
@@ -32,8 +32,8 @@ def largest(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return component_angles(A, reference, matching(A, reference)).max(axis=1)
 
 
-def looked(counts: int, seed: int = SEED) -> dict[str, object]:
-    """Degrees from the best restart to other restarts, resamples and draws, and R̂ of the draws."""
+def measured(counts: int, seed: int = SEED) -> dict[str, object]:
+    """Angles from the best restart to other restarts, resamples and draws, and R̂ of the draws."""
     data, model = counted(counts, seed), registry.model(MODEL)
     problem = Problem.prepare(data, model, model.Settings(), RANK)
     restarts = run(data, RunSpec("random_restarts", RANK, MODEL, EACH, seed))
@@ -61,4 +61,4 @@ def looked(counts: int, seed: int = SEED) -> dict[str, object]:
 
 def make(counts: tuple[int, ...] = COUNTS, seed: int = SEED) -> dict[str, object]:
     """The angles at every number of counts in a column."""
-    return {"levels": [looked(one, seed) for one in counts]}
+    return {"levels": [measured(count, seed) for count in counts]}

@@ -1,4 +1,4 @@
-"""Two equally good fits: how often restarts find each, how high it is, and what it weighs.
+"""Two equally good fits: their basins, heights and masses.
 
 X is the matrix with two exact answers. An exchange of its rows and columns leaves it as it is and
 swaps the answers, so that each has half of the mass; a little noise ends that.
@@ -11,7 +11,7 @@ from bnmf_core import RunSpec, distances, find_modes, laurberg, mode_evidence, r
 SIGMA, SEED = 0.01, 0
 RESTARTS, THRESHOLD, REPEATS = 100, 15.0, 4
 NOISE_DRAWS = range(6)
-# Without noise the masses are known, ½: more repeats, to come close to that.
+# Without noise the masses are known to be ½: more repeats reach this precision.
 REPEATS_EXACT = 48
 POWERS = (1.0, 0.1)
 

@@ -1,4 +1,4 @@
-"""Four Gibbs chains that look settled one by one long before they are.
+"""Four Gibbs chains that each look converged long before they mix.
 
 X is the 6×6 matrix of paper 1, eq. 7, without noise, under a Gaussian model with σ = 0.08. Two
 chains start in each of its two answers; a chain crosses to the other one every few thousand
@@ -13,7 +13,7 @@ from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.mixing import by_chain, effective_size, split_r_hat
 
 SIGMA, SEED, EACH, THINNING = 0.08, 0, 2, 5
-# Lengths of the chains in sweeps, and how many draws are kept of each at every length.
+# Lengths of the chains in sweeps, and stored draws of each at every length.
 LENGTHS, DRAWS = tuple(1000 * 2**k for k in range(9)), 200
 # A length at which no chain has crossed.
 SHORT = 2000
@@ -41,9 +41,9 @@ def from_one_answer(length: int, seed: int) -> np.ndarray:
 
 
 def cut(whole: np.ndarray, length: int) -> np.ndarray:
-    """(4, DRAWS) evenly spaced draws of the first so many sweeps, in whole degrees."""
-    kept = np.linspace(0, length // THINNING - 1, DRAWS).round().astype(int)
-    return whole[:, kept].round()
+    """(4, DRAWS) evenly spaced draws of the first ``length`` sweeps, in whole degrees."""
+    selected = np.linspace(0, length // THINNING - 1, DRAWS).round().astype(int)
+    return whole[:, selected].round()
 
 
 def judged(draws: np.ndarray) -> dict[str, object]:
@@ -57,7 +57,7 @@ def judged(draws: np.ndarray) -> dict[str, object]:
 
 
 def make(lengths: tuple[int, ...] = LENGTHS, seed: int = SEED) -> dict[str, object]:
-    """The draws at every length, and what is judged of them."""
+    """The draws at every length, and their diagnostics."""
     whole = followed(max(lengths), seed)
     parts = [cut(whole, length) for length in lengths]
     return {

@@ -1,11 +1,11 @@
-"""What programs report on the data of the atlas, in sentences and tables."""
+"""Reports of other programs on the data of the atlas, in sentences and tables."""
 
 from statistics import median
 from typing import Any
 
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.names import listed, percent
-from studies.atlas.findings import kept
+from studies.atlas.findings import shipped
 from studies.atlas.measure import RECOMMENDED
 from studies.atlas.sources import SOURCES
 from studies.practice.measure import PRACTICES, UNSUITED
@@ -19,7 +19,7 @@ NONE = "—"
 
 
 def cells(study: StudyResult) -> dict[str, Cells]:
-    """Program → data set → what was measured."""
+    """Program → data set → measurements."""
     found: dict[str, Cells] = {}
     for place, (key, practice, _) in study.settings["of"].items():
         found.setdefault(practice, {})[key] = study.settings["cells"][place]
@@ -32,12 +32,12 @@ def _there(of_practice: Cells) -> Cells:
 
 def sentences(study: StudyResult) -> list[str]:
     """How often each program reports something else, and what was left out."""
-    said = []
+    made = []
     for practice, every in cells(study).items():
         label, found = PRACTICES[practice].label, _there(every)
         if found and not PRACTICES[practice].peer:
             pairs = [cell["pairs"] for cell in found.values()]
-            said.append(
+            made.append(
                 WORDS["sklearn"].format(
                     data=len(found),
                     pairs=percent(median(pairs)),
@@ -47,7 +47,7 @@ def sentences(study: StudyResult) -> list[str]:
             )
         elif found:
             known = [key for key in found if SOURCES[key].rank]
-            said.append(
+            made.append(
                 WORDS["proposed"].format(
                     label=label,
                     data=len(found),
@@ -56,17 +56,17 @@ def sentences(study: StudyResult) -> list[str]:
                     known=len(known),
                 )
             )
-            angles = [max(one) for one in map(_angles, found.values()) if one]
+            angles = [max(of_data) for of_data in map(_angles, found.values()) if of_data]
             if angles:
                 turned = sum(angle > SAME_MODE for angle in angles)
-                said[-1] += " " + WORDS["turned"].format(turned=turned, same=len(angles))
+                made[-1] += " " + WORDS["turned"].format(turned=turned, same=len(angles))
         missing: dict[str, list[str]] = {}
         for key in every.keys() - found.keys():
             missing.setdefault(every[key]["left_out"], []).append(SOURCES[key].label)
         for why, labels in missing.items():
             template = "left_out" if why == UNSUITED else "unavailable"
-            said.append(WORDS[template].format(label=label, labels=listed(sorted(labels)), why=why))
-    return said
+            made.append(WORDS[template].format(label=label, labels=listed(sorted(labels)), why=why))
+    return made
 
 
 def _angles(cell: dict[str, Any]) -> list[float]:
@@ -106,18 +106,18 @@ def _starts(found: Cells) -> Table:
 
 
 def _proposals(found: dict[str, Cells]) -> Table:
-    ours, rows = kept(), []
+    ours, rows = shipped(), []
     for key, source in SOURCES.items():
-        told = [_told(found[practice].get(key)) for practice in found]
-        if any(one != NONE for one in told):
+        proposed = [_proposed(found[practice].get(key)) for practice in found]
+        if any(cell != NONE for cell in proposed):
             mine = dict(ours.get(key, [])).get(RECOMMENDED)
-            said = NONE if mine is None else f"{mine['rank']} ({mine['rank_grade']})"
-            rows.append((source.label, source.rank or NONE, said, *told))
+            recommended = NONE if mine is None else f"{mine['rank']} ({mine['rank_grade']})"
+            rows.append((source.label, source.rank or NONE, recommended, *proposed))
     columns = ("data", "published", "this program", *(PRACTICES[key].label for key in found))
     return {"title": WORDS["tables"]["proposals"], "columns": columns, "rows": rows}
 
 
-def _told(cell: dict[str, Any] | None) -> str:
+def _proposed(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return NONE
     angles = _angles(cell)

@@ -20,11 +20,11 @@ from studies.atlas.sources import SOURCES
 from studies.runner import Cell
 from studies.words import declared, words
 
-# Other programs in environments of their own; the installed app has none.
+# Other programs have their own environments; the installed app has none.
 peers = lazy("benchmarks.peers")
 
 TABLES = words("practice", "plan")
-# Why nothing was asked: data that a program cannot take.
+# Reason for no result: data that a program cannot take.
 UNSUITED = "unsuited"
 
 
@@ -40,7 +40,7 @@ class PracticePlan:
 
 @dataclass(frozen=True)
 class Practice:
-    """One program as it is used every day; see ``plan.toml``."""
+    """One program in its usual setting; see ``plan.toml``."""
 
     key: str
     label: str
@@ -53,11 +53,11 @@ class Practice:
 
     @property
     def decides(self) -> dict[str, Any]:
-        """What decides the numbers: not the words on it."""
+        """Everything that decides the numbers, without labels."""
         return {name: v for name, v in asdict(self).items() if name not in ("label", "rule")}
 
     def can_take(self, dataset: Dataset) -> bool:
-        """Whether nothing is missing in the data, and they are not too large."""
+        """Whether the data are complete, and not too large."""
         small = dataset.D * dataset.N <= self.entries and dataset.N <= self.observations
         return dataset.mask is None and small
 
@@ -66,9 +66,9 @@ PRACTICES: dict[str, Practice] = declared(Practice, TABLES["practices"])
 
 
 def measured(key: str, practice: str, rank: int, plan: PracticePlan, data: Path | None) -> Cell:
-    """What a program reports of a data set, and again with other seeds.
+    """Reports of a program on a data set, for several seeds.
 
-    ``left_out`` says why there is nothing, and is "" otherwise.
+    ``left_out`` : the reason for no result, or "".
     """
     dataset, chosen, began = SOURCES[key].load(data), PRACTICES[practice], time.perf_counter()
     if not chosen.can_take(dataset):
@@ -106,11 +106,11 @@ def _starts(dataset: Dataset, rank: int, plan: PracticePlan) -> Cell:
 
 
 def _fitted(X: Any, nmf: NMF) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
-    """A (D, R), W (R, N), ‖X − AW‖, iterations, and whether it stopped before it had converged."""
-    with warnings.catch_warnings(record=True) as said:
+    """A (D, R), W (R, N), ‖X − AW‖, iterations, and whether it stopped before convergence."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         A = nmf.fit_transform(X)
-    stopped = any(issubclass(one.category, ConvergenceWarning) for one in said)
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     return A, nmf.components_, float(nmf.reconstruction_err_), int(nmf.n_iter_), stopped
 
 
@@ -132,14 +132,14 @@ def _proposals(dataset: Dataset, practice: Practice, plan: PracticePlan) -> Cell
         version = peer.ready["version"]
     return {
         "version": version,
-        "ranks": [one["rank"] for one in found],
+        "ranks": [report["rank"] for report in found],
         "turned": _turned(found),
     }
 
 
 def _turned(found: list[dict[str, Any]]) -> list[float | None]:
-    """Of every pair the largest angle between components; None where numbers differ or none are."""
-    bases = [np.array(one.get("A", ())) for one in found]
+    """Largest angle between components of every pair; None if their numbers differ, or are 0."""
+    bases = [np.array(report.get("A", ())) for report in found]
     return [
         float(_apart([(A, A.T), (B, B.T)])[0, 1]) if A.size and A.shape == B.shape else None
         for A, B in combinations(bases, 2)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from studies.atlas.findings import kept
+from studies.atlas.findings import shipped
 from studies.atlas.sources import SOURCES
 from studies.practice.measure import PRACTICES, TABLES, UNSUITED, PracticePlan, measured
 from studies.result import StudyResult, values_of
@@ -22,7 +22,7 @@ VARIED = ["problem", "column", "repetition"]
 
 def ranks() -> dict[str, int]:
     """The number of components of each data set: published, else recommended by the atlas."""
-    found = {key: told[0][1]["rank"] for key, told in kept().items()}
+    found = {key: ranked[0][1]["rank"] for key, ranked in shipped().items()}
     return found | {key: source.rank for key, source in SOURCES.items() if source.rank}
 
 
@@ -41,9 +41,9 @@ class PracticeStudy(Study):
         """One batch a cell."""
         plan, numbers = self.plan, ranks()
         require(min(plan.starts, plan.runs) >= 2 <= plan.last_rank, WORDS["refused"])
-        there, notes = at_hand((SOURCES[key] for key in self.asked("problems")), self.data)
+        there, notes = at_hand((SOURCES[key] for key in self.selected("problems")), self.data)
         tasks = []
-        for key in self.asked("practices"):
+        for key in self.selected("practices"):
             practice = PRACTICES[key]
             for source in there:
                 rank, fields = numbers.get(source.key), practice.fields
@@ -58,20 +58,20 @@ class PracticeStudy(Study):
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What one program reports of one data set."""
+        """The report of one program on one data set."""
         return measured(*task.of, self.plan, self.data)
 
-    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
-        """The cells that were measured of the same data under the same plan."""
-        cells = {place: cell for place, cell in kept.settings["cells"].items() if self.keeps(cell)}
+    def cells_in(self, earlier: StudyResult) -> dict[Any, Cell]:
+        """The cells measured on the same data under the same plan."""
+        cells = {path: cell for path, cell in earlier.settings["cells"].items() if self.keeps(cell)}
         return {task.of: cells[task.place] for [task] in self.batches() if task.place in cells}
 
     def keeps(self, cell: Cell) -> bool:
-        """Not that a program could not be run, which may be otherwise the next time."""
+        """Whether the program ran; a failure may be temporary."""
         return cell["left_out"] in ("", UNSUITED)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
-        """``settings`` hold every cell, and what each is of."""
+        """``settings`` hold every cell with its program and data set."""
         places = {task.of: task.place for [task] in self.batches()}
         return StudyResult(
             values_of(

@@ -10,7 +10,7 @@ from studies.result import StudyResult
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """How often the programs report something else, and what they report."""
+    """How often the programs' reports differ, and the reports."""
     summary = WORDS["summary"].format_map({**found.settings, "angle": SAME_MODE})
     return [
         {

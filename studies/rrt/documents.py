@@ -1,7 +1,7 @@
 """Two public collections of documents as matrices of term weights, in the sizes of paper 2.
 
-The paper says how many terms and documents it takes, not which ones, nor how they are weighted. Its
-ELBOs fit unit columns of TF-IDF weights (see ``published/rrt.json``), which is what is made here.
+The paper states the numbers of terms and documents, but not which ones, nor their weights. Its
+ELBOs fit unit columns of TF-IDF weights (see ``published/rrt.json``), which this module makes.
 """
 
 import gzip

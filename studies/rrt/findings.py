@@ -1,4 +1,4 @@
-"""Paper 2's comparison beside its published tables, and what the numbers say of its claims."""
+"""Our numbers for paper 2's tables, the published ones, and findings on its claims."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ UNIFORM = (*SYNTHETIC, "uniform", "uniform_2", "uniform_8", *FLAT)
 OURS, FIT = "rrt", "rrt_fit"
 # The columns of the paper; the others are variants of theirs.
 MAIN = ("nvi_4", "nvi_10", "gibbs", "hmc", OURS)
-# Quantity → whose difference from the central methods' mean it is.
+# Quantity → the measured one of which it is the difference from the central methods' mean.
 DEVIATIONS = {"deviation": "elbo", "energy": "energy"}
 # σ of the components is measured under the name that the tables have for an ELBO's difference.
 MEASURED = DEVIATIONS | {"deviation_of_components": "deviation"}
@@ -62,9 +62,9 @@ def table(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
     if quantity == "collapsed" and not found["value"].any():
         found = found[:0]
     columns = [key for key in study.labels if key in set(found["column"])]
-    told = published("rrt").get(quantity, {}).get(noise, {})
+    reference = published("rrt").get(quantity, {}).get(noise, {})
     grid = Grid(("lower", "upper"), write=_long if quantity == "elbo" else number)
-    return grid.table(found, study.labels, told=told, columns=columns)
+    return grid.table(found, study.labels, reference=reference, columns=columns)
 
 
 def _long(value: float) -> str:
@@ -72,36 +72,36 @@ def _long(value: float) -> str:
 
 
 def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
-    """How far methods are under noises, where fewer than five repetitions are finished; or "".
+    """Progress of methods under noises, if fewer than five repetitions are finished; or "".
 
     A repetition of a method that the clock has stopped is measured, and not finished.
     """
     of_rows = {row(problem, noise): noise for problem in PROBLEMS for noise in noises}
-    ended = [one for one in study.settings["ended"] if one[0] in of_rows and one[1] in methods]
-    # A method that is measured on one data set is asked for on the others, too.
+    ended = [run for run in study.settings["ended"] if run[0] in of_rows and run[1] in methods]
+    # A method that is measured on one data set counts as planned on the others.
     measured: Counter[tuple[str, str]] = Counter()
     for noise in noises:
-        of_noise = [one for one in ended if of_rows[one[0]] == noise]
-        asked = product({one[0] for one in of_noise}, {one[1] for one in of_noise})
-        measured.update(dict.fromkeys(asked, 0))
+        of_noise = [run for run in ended if of_rows[run[0]] == noise]
+        combinations = product({run[0] for run in of_noise}, {run[1] for run in of_noise})
+        measured.update(dict.fromkeys(combinations, 0))
     measured.update((name, method) for name, method, _, _ in ended)
     finished = Counter((name, method) for name, method, _, reason in ended if reason != CLOCK)
-    least = min((finished[one] for one in measured), default=0)
+    least = min((finished[cell] for cell in measured), default=0)
     if not measured or least >= FEWEST:
         return ""
     there = f"unfinished: {min(measured.values())} of {REPETITIONS} repetitions"
-    stopped = any(finished[one] < count for one, count in measured.items())
+    stopped = any(finished[cell] < count for cell, count in measured.items())
     return there + (", some stopped by the clock" if stopped else "")
 
 
 def _of_tested(study: StudyResult) -> str:
-    """In brackets, how far the least finished of the noises is that the paper's claims are of."""
+    """In brackets, the least progress of the noises in the paper's claims."""
     return clause(" ({})", standing(study, MAIN, *TESTED))
 
 
 def findings(study: StudyResult) -> list[str]:
-    """What the numbers say of the paper's claims, in sentences made from them."""
-    told = [
+    """Findings on the paper's claims in sentences."""
+    claims = [
         Finding("published_noise", published_noise),
         Finding("published_entropy", _published_entropy),
         Finding("unfinished", _unfinished),
@@ -112,7 +112,7 @@ def findings(study: StudyResult) -> list[str]:
             if not standing(study, MAIN, noise)
         ),
         Finding("collapse", _collapse),
-        Finding("kept", _kept),
+        Finding("kept", _single_component),
         Finding("rescaled", _rescaled),
         Finding("prior", _prior),
         *(Finding("spans", _spans, (noise,)) for noise in UNIFORM),
@@ -125,20 +125,20 @@ def findings(study: StudyResult) -> list[str]:
         Finding("longer", _longer),
         Finding("variance", _variance),
     ]
-    return sentences(study, told, WORDS["findings"])
+    return sentences(study, claims, WORDS["findings"])
 
 
 @in_parts("; ")
 def _unfinished(study: StudyResult) -> Iterator[str]:
-    """The noises of which nothing is concluded."""
+    """The noises without conclusions."""
     alike: dict[str, list[str]] = {}
     for noise in (n for n in NOISES if n in study.labels):
         alike.setdefault(standing(study, MAIN, noise), []).append(study.labels[noise])
-    yield from (f"{', '.join(names)} ({told})" for told, names in alike.items() if told)
+    yield from (f"{', '.join(names)} ({reason})" for reason, names in alike.items() if reason)
 
 
 def _spans(study: StudyResult, noise: str) -> Numbers:
-    """How far RRT's components are apart, where RRT is finished and HMC is not."""
+    """Distances of RRT's components, if RRT is finished and HMC is not."""
     other = standing(study, ("hmc",), noise)
     if noise not in study.labels or standing(study, (OURS,), noise) or not other:
         return
@@ -154,27 +154,27 @@ def _spans(study: StudyResult, noise: str) -> Numbers:
 
 def published_noise(_: StudyResult | None = None) -> Numbers:
     """Which factor on the noise lies between the published tables 1 and 2."""
-    told = published("rrt")
+    tables = published("rrt")
     apart = []
-    for problem, (D, N, _rank) in told["sizes"].items():
+    for problem, (D, N, _rank) in tables["sizes"].items():
         one, ten = (
-            told["elbo"][key][problem][OURS]["mean"] for key in ("gaussian", "gaussian_100")
+            tables["elbo"][key][problem][OURS]["mean"] for key in ("gaussian", "gaussian_100")
         )
         apart.append((one - ten) / (D * N))
     yield {"least": min(apart), "most": max(apart), "larger": loss(100.0), "smaller": loss(10.0)}
 
 
 def loss(times: float) -> float:
-    """What the log likelihood of one entry loses when a variance that fits is so much larger."""
+    """Loss in log likelihood of one entry when its variance is ``times`` too large."""
     return 0.5 * np.log(times) - 0.5 * (1.0 - 1.0 / times)
 
 
 def _published_entropy(_: StudyResult) -> Numbers:
     """How much of table 3's gaps is entropy: M equal components far apart gain ln M."""
-    told = published("rrt")
+    tables = published("rrt")
     parts, rest = [], []
-    for problem, count in told["components"]["uniform"].items():
-        cells = told["deviation"]["uniform"][problem]
+    for problem, count in tables["components"]["uniform"].items():
+        cells = tables["deviation"]["uniform"][problem]
         gap = cells[OURS]["mean"] - cells["hmc"]["mean"]
         most = np.log(count[OURS]["mean"])
         name = PROBLEMS[problem].label if problem in PROBLEMS else problem.capitalize()
@@ -183,10 +183,10 @@ def _published_entropy(_: StudyResult) -> Numbers:
     yield {"parts": ", ".join(parts), "least": min(rest), "most": max(rest)}
 
 
-def _told(noise: str) -> Mapping[str, Any]:
+def _published_elbos(noise: str) -> Mapping[str, Any]:
     """Published ELBOs under a noise, or their deviations from a mean; none for most."""
-    told = published("rrt")
-    return told["elbo"].get(noise) or told["deviation"].get(noise) or {}
+    tables = published("rrt")
+    return tables["elbo"].get(noise) or tables["deviation"].get(noise) or {}
 
 
 def _highest(study: StudyResult, noise: str) -> Numbers:
@@ -210,22 +210,22 @@ def _highest(study: StudyResult, noise: str) -> Numbers:
         "noise": study.labels[noise],
         "holds": of(len(holds), len(found)),
         "names": listed(study.labels[problem] for problem in holds),
-        "claim": clauses["claim"] if _told(noise) else "",
+        "claim": clauses["claim"] if _published_elbos(noise) else "",
         "others": clause(clauses["others"], others),
     }
 
 
 def _ordered(study: StudyResult, noise: str) -> Numbers:
     """How many pairs of methods are in the published order."""
-    told, found = _told(noise), means(study, noise, "elbo")
+    order, found = _published_elbos(noise), means(study, noise, "elbo")
     same, pairs = 0, 0
-    for problem in [p for p in told if p in found.index]:
-        for one, other in combinations(told[problem], 2):
-            gap_told = told[problem][one]["mean"] - told[problem][other]["mean"]
-            if gap_told and {one, other} <= set(found):
+    for problem in [p for p in order if p in found.index]:
+        for one, other in combinations(order[problem], 2):
+            published_gap = order[problem][one]["mean"] - order[problem][other]["mean"]
+            if published_gap and {one, other} <= set(found):
                 gap = found.loc[problem, one] - found.loc[problem, other]
                 pairs += bool(np.isfinite(gap))
-                same += bool(gap * gap_told > 0)
+                same += bool(gap * published_gap > 0)
     if pairs:
         table_ = NOISES[noise].table
         yield {"noise": study.labels[noise], "same": of(same, pairs), "table": table_}
@@ -233,7 +233,7 @@ def _ordered(study: StudyResult, noise: str) -> Numbers:
 
 @in_parts("; ", standing=_of_tested)
 def _collapse(study: StudyResult) -> Iterator[str]:
-    """How often a method has followed the bound to where it has no maximum."""
+    """How often a method has diverged with an unbounded ELBO."""
     for noise in TESTED:
         found = values(study, noise, "collapsed")
         counts = {
@@ -241,13 +241,13 @@ def _collapse(study: StudyResult) -> Iterator[str]:
             for column, part in found.groupby("column", sort=False)
             if column in MAIN and (part["value"] > 0).any()
         }
-        told = ", ".join(f"{study.labels[column]} {count}" for column, count in counts.items())
-        if told:
-            yield f"{study.labels[noise]} {told}"
+        parts = ", ".join(f"{study.labels[column]} {count}" for column, count in counts.items())
+        if parts:
+            yield f"{study.labels[noise]} {parts}"
 
 
 @in_parts(", ", standing=_of_tested)
-def _kept(study: StudyResult) -> Iterator[str]:
+def _single_component(study: StudyResult) -> Iterator[str]:
     """How many mixtures keep one component."""
     for noise in TESTED:
         found = values(study, noise, "components")
@@ -272,13 +272,13 @@ def _rescaled(study: StudyResult) -> Numbers:
                     words_ += f" (above RRT on {of(above, len(gains))})"
                 parts.append(f"{study.labels[noise]}, {study.labels[column]} {words_}")
         if parts:
-            told = _of_tested(study)
-            yield {"words": with_, "parts": "; ".join(parts), "standing": told}
+            standing_ = _of_tested(study)
+            yield {"words": with_, "parts": "; ".join(parts), "standing": standing_}
 
 
 @in_parts("; ", standing=_of_tested)
 def _prior(study: StudyResult) -> Iterator[str]:
-    """What the methods' bounds differ by: energy or entropy."""
+    """Whether the methods' bounds differ by energy or entropy."""
     for noise in ("uniform", "uniform_flat"):
         columns = [c for c in means(study, noise, "energy") if c in CENTRAL]
         if len(columns) < 2:
@@ -320,7 +320,7 @@ def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
 
 @in_parts(", ")
 def _longer(study: StudyResult) -> Iterator[str]:
-    """What longer first steps of the tree change, where both have had as much time."""
+    """Effect of longer first steps of the tree at equal time."""
     pair = [OURS, "rrt_long"]
     if standing(study, pair, "uniform"):
         return
@@ -340,28 +340,28 @@ def _of_pair(study: StudyResult) -> str:
 
 @in_parts("; ", standing=_of_pair)
 def _variance(study: StudyResult) -> Iterator[str]:
-    """How many components are kept with either σ²."""
+    """Numbers of components with either σ²."""
     pair = [OURS, FIT]
     for noise in UNIFORM:
         counts = means(study, noise, "components")
         sizes = means(study, noise, "deviation_of_components")
         if set(pair) <= set(counts):
-            kept = counts[pair].dropna()
-            told = (
+            pairs = counts[pair].dropna()
+            changes = (
                 f"{study.labels[problem]} {few:.3g} → {many:.3g} "
                 f"(σ {number(sizes.loc[problem, OURS])} → {number(sizes.loc[problem, FIT])})"
-                for problem, (few, many) in zip(kept.index, kept.to_numpy(), strict=True)
+                for problem, (few, many) in zip(pairs.index, pairs.to_numpy(), strict=True)
             )
-            yield f"{study.labels[noise]} {', '.join(told)}"
+            yield f"{study.labels[noise]} {', '.join(changes)}"
 
 
 def endings(study: StudyResult) -> pd.DataFrame:
-    """Why methods ended: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
-    told = pd.DataFrame(study.settings["ended"], columns=["row", "method", "repetition", "reason"])
+    """Reasons of ending: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
+    ended = pd.DataFrame(study.settings["ended"], columns=["row", "method", "repetition", "reason"])
     # The allowance that would help, and how many attempts failed, differ from cell to cell.
-    told["reason"] = told["reason"].str.split(r" An allowance of | Of all attempts ").str[0]
+    ended["reason"] = ended["reason"].str.split(r" An allowance of | Of all attempts ").str[0]
     rows = []
-    for method, part in told.groupby("method", sort=False):
+    for method, part in ended.groupby("method", sort=False):
         for reason, found in part.groupby("reason", sort=False):
             places = ", ".join(study.labels[name] for name in found["row"].unique())
             where = "" if len(found) == len(part) or reason == CLOCK else places

@@ -51,17 +51,17 @@ from studies.rrt.stream import (
 from studies.runner import Cell
 
 RADII = np.geomspace(1e-5, 90.0, 100)
-# Draws of a mixture that are compared, and components, the heaviest ones.
+# Compared draws of a mixture, and compared components, the heaviest ones.
 DRAWS, MOST_COMPONENTS = 200, 300
-# Of the solver, for an NMF to converge.
+# Most iterations of the solver for an NMF.
 MOST_ITERATIONS = 10_000
-# Digits that are kept of a curve's and a picture's numbers; an ELBO of 1e7 nats is kept in full.
+# Digits of stored curves and pictures; an ELBO of 1e7 nats is stored in full.
 DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What every method on a data set shares.
+    """Shared inputs of all methods on a data set.
 
     Attributes
     ----------
@@ -210,8 +210,8 @@ def converged(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarra
     stopping = Stopping(MOST_ITERATIONS, tolerance=None)
     with one_blas_thread():
         pairs = [
-            solve_with(hals.SOLVER, problem, A[one], W[one], stopping)
-            for one in (slice(m, m + 1) for m in range(len(A)))
+            solve_with(hals.SOLVER, problem, A[particle], W[particle], stopping)
+            for particle in (slice(m, m + 1) for m in range(len(A)))
         ]
     A, W = (np.concatenate(factors) for factors in zip(*pairs, strict=True))
     return A, W

@@ -40,8 +40,8 @@ class RRTStudy(Study):
 
     Attributes
     ----------
-    problems, noises, methods : keys of ``PROBLEMS``, ``NOISES`` and ``METHODS``; none: all. What
-        cannot be had is left out with a note.
+    problems, noises, methods : keys of ``PROBLEMS``, ``NOISES`` and ``METHODS``; none: all.
+        Unavailable ones are left out with a note.
     data : the folder of public data sets.
     """
 
@@ -63,7 +63,7 @@ class RRTStudy(Study):
         fine = plan.repetitions >= 1 and plan.seconds > 0 and plan.tolerance > 0
         require(fine, NOTES["refused"], plan)
         problems, notes = self._problems()
-        noises, methods = self.asked("noises"), self.asked("methods")
+        noises, methods = self.selected("noises"), self.selected("methods")
         tasks = [
             self._task(problem, NOISES[noise], METHODS[method], repetition)
             for problem in problems
@@ -102,35 +102,35 @@ class RRTStudy(Study):
                     curves.setdefault((name, column, f"wad_{kind}"), []).append(found)
             if cell["picture"]:
                 pictures.setdefault(name, {})[method] = cell["picture"]
-        told = {"sizes": sizes, "noises": noises, "ended": ended, "pictures": pictures}
+        facts = {"sizes": sizes, "noises": noises, "ended": ended, "pictures": pictures}
         return StudyResult(
             values_of(["problem", "column", "repetition"], rows),
             curves={key: np.array(numbers) for key, numbers in curves.items()},
             radii={f"wad_{kind}": measure.RADII for kind in CURVES},
             labels=labels,
             notes=(*self._problems()[1], *_left_out(cells)),
-            settings=asdict(self.plan) | told,
+            settings=asdict(self.plan) | facts,
         )
 
-    def cells_in(self, kept: StudyResult) -> dict[Hashable, Cell]:
-        """Those that the same clock would end, or that none has ended."""
-        plan = RRTPlan(**{name: kept.settings[name] for name in asdict(self.plan)})
+    def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
+        """Cells under the same time limit, or that no time limit has ended."""
+        plan = RRTPlan(**{name: earlier.settings[name] for name in asdict(self.plan)})
         if (plan.tolerance, plan.seed) != (self.plan.tolerance, self.plan.seed):
             return {}
-        ended = {tuple(told[:3]): told[3] for told in kept.settings["ended"]}
+        ended = {tuple(entry[:3]): entry[3] for entry in earlier.settings["ended"]}
         cells: dict[Hashable, Cell] = {}
         for problem, noise, method, repetition in (t.of for batch in self.batches() for t in batch):
             name, limit = row(problem, noise), NOISES[noise].limit(method, self.plan)
             reason = ended.get((name, method, repetition))
             same = min(plan.seconds, NOISES[noise].seconds) == limit
             if reason is not None and (same or reason != CLOCK):
-                found = _cell_in(kept, name, method, repetition, reason)
-                found["size"] = kept.settings["sizes"][problem]
+                found = _cell_in(earlier, name, method, repetition, reason)
+                found["size"] = earlier.settings["sizes"][problem]
                 cells[problem, noise, method, repetition] = found
         return cells
 
     def _problems(self) -> tuple[list[RRTProblem], list[str]]:
-        return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
+        return at_hand((PROBLEMS[key] for key in self.selected("problems")), self.data)
 
     def _task(self, problem: RRTProblem, noise: Noise, method: Method, repetition: int) -> Task:
         fixed = [problem.rank, problem.known, asdict(noise) | {"repetitions": None}]
@@ -147,10 +147,10 @@ class RRTStudy(Study):
         )
 
 
-def _cell_in(kept: StudyResult, name: str, method: str, repetition: int, reason: str) -> Cell:
-    """The cell that a result was put together from, but for the size of the data."""
+def _cell_in(earlier: StudyResult, name: str, method: str, repetition: int, reason: str) -> Cell:
+    """One cell of a result, without the size of the data."""
     columns = [method + SCALES[scale][0] for scale in METHODS[method].scales]
-    rows = kept.values[kept.values["problem"] == name]
+    rows = earlier.values[earlier.values["problem"] == name]
     cell: Cell = {"columns": {}, "curves": {}, "ended": "", "left_out": "", "picture": None}
     for column in columns:
         of_column = rows[rows["column"] == column]
@@ -160,12 +160,12 @@ def _cell_in(kept: StudyResult, name: str, method: str, repetition: int, reason:
         cell["columns"][column] = dict(zip(numbers["quantity"], numbers["value"], strict=True))
         place = sorted(of_column["repetition"].unique()).index(repetition)
         cell["curves"][column] = {
-            kind: kept.curves[name, column, f"wad_{kind}"][place].tolist() for kind in CURVES
+            kind: earlier.curves[name, column, f"wad_{kind}"][place].tolist() for kind in CURVES
         }
     cell["ended" if cell["columns"] else "left_out"] = reason
-    cell["noise"] = kept.settings["noises"][name]
+    cell["noise"] = earlier.settings["noises"][name]
     if repetition == 0:
-        cell["picture"] = kept.settings["pictures"].get(name, {}).get(method)
+        cell["picture"] = earlier.settings["pictures"].get(name, {}).get(method)
     return cell
 
 

@@ -23,7 +23,7 @@ REPETITIONS = 10
 
 @dataclass(frozen=True)
 class RRTPlan:
-    """What decides a study's numbers, beside the data sets, the noises and the methods.
+    """Everything that decides a study's numbers, except data sets, noises and methods.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class RRTProblem:
     known: bool = False
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder of public data sets."""
+        """Whether it is available with this folder of public data sets."""
         if not self.needs:
             return True
         return data is not None and all((data / file).is_file() for file in self.needs)
@@ -173,5 +173,5 @@ COLUMNS: dict[str, str] = {
 
 
 def row(problem: str, noise: str) -> str:
-    """What a data set under a noise is called in results."""
+    """Name of a data set under a noise in results."""
     return f"{problem}/{noise}"

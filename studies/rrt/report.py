@@ -34,7 +34,7 @@ KINDS = {"wad_components": "components", "wad_draws": "draws of the mixture"}
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What the study says of the paper, then a section with tables for each noise."""
+    """The study's findings on the paper, then a section with tables for each noise."""
     numbers = {**found.settings, "where": machine(found)}
     first = {
         "title": WORDS["title"],
@@ -57,13 +57,13 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
 
 def _of_noise(found: StudyResult, noise: str, drawn: Collection[str]) -> Section:
     known = NOISES[noise]
-    told = findings.standing(found, findings.MAIN, noise)
+    note = findings.standing(found, findings.MAIN, noise)
     elbos = findings.values(found, noise, "elbo")
     clocked = elbos[~elbos["column"].isin(known.whole)]
     numbers = {
         "seconds": min(found.settings["seconds"], known.seconds),
         "repetitions": clocked["repetition"].nunique(),
-        "standing": clause(" ({})", told),
+        "standing": clause(" ({})", note),
     }
     summary = [WORDS["clock"].format_map(numbers)]
     if known.whole:
@@ -71,8 +71,8 @@ def _of_noise(found: StudyResult, noise: str, drawn: Collection[str]) -> Section
         rows = {row(problem, noise) for problem in PROBLEMS}
         whole = [e for e in ended if e[0] in rows and e[1] in known.whole and e[3] != CLOCK]
         names = ", ".join(METHODS[method].label for method in known.whole)
-        asked = len({name for name, *_ in ended if name in rows}) * len(known.whole) * REPETITIONS
-        summary.append(WORDS["whole"].format(methods=names, count=of(len(whole), asked)))
+        planned = len({name for name, *_ in ended if name in rows}) * len(known.whole) * REPETITIONS
+        summary.append(WORDS["whole"].format(methods=names, count=of(len(whole), planned)))
     summary += [WORDS["beside"].format(known.table)] if known.table else []
     if noise in findings.SYNTHETIC:
         summary.append(WORDS["demonstration"].format(LAURBERG_NOISE))
@@ -97,9 +97,9 @@ def _sizes(found: StudyResult) -> dict[str, Any]:
         levels: dict[str, float] = {}
         for noise in reversed(problem.noises):  # the first one counts
             levels |= found.settings["noises"].get(row(key, noise), {})
-        told = f"{problem.published[0]}×{problem.published[1]}"
+        size = f"{problem.published[0]}×{problem.published[1]}"
         noise_words = [number(levels[k]) if k in levels else None for k in ("sigma", "epsilon")]
-        rows.append([problem.label, f"{D}×{N}", told, problem.rank, *noise_words])
+        rows.append([problem.label, f"{D}×{N}", size, problem.rank, *noise_words])
     columns = ("data", "D×N", "published", "R", "σ", "ε")
     return {"title": "Data and noise", "columns": columns, "rows": rows}
 

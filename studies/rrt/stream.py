@@ -1,7 +1,7 @@
-"""Proposals of an algorithm, handed to online inference as they are made and not kept (paper 2).
+"""Proposals of an algorithm, streamed to online inference without being stored (paper 2).
 
 The chains of the paper make 10,000 samples of (D + N) R numbers each, which need not all be in
-memory: each is proposed to the mixture, and what it is not made of is forgotten.
+memory: each is proposed to the mixture, and rejected ones are dropped.
 """
 
 import time
@@ -24,7 +24,7 @@ from bnmf_core.runs.record import finite_states
 COMPLETE = "all proposals were made"
 CLOCK = "the clock"
 COLLAPSED = "components were collapsing to A W = 0, where the bound has no maximum"
-# How such proposals are counted beside the keys of ``variational.online.REASONS``.
+# Further reasons beside the keys of ``variational.online.REASONS``.
 GONE = "collapsed"
 
 
@@ -35,14 +35,14 @@ def proposals(
     shard: Shard,
     begin: Callable[[Any], Any] | None = None,
 ) -> Iterator[Batch]:
-    """What one shard of a run makes, step by step: the same factorizations as ``run``.
+    """Results of one shard, step by step: the same factorizations as ``run``.
 
-    ``begin`` : the state to set out from, given the run's own; None: that.
+    ``begin`` : maps the run's initial state to another one; None: no change.
 
     Yields
     ------
-    Batches without warm-up states; also empty ones, so that a clock can be looked at. The last one
-    says in ``ended`` why there are no more, if that is not that all were made.
+    Batches without warm-up states; also empty ones, so that the caller can check a clock. The last
+    one has the reason in ``ended`` if it came before all were made.
     """
     rng = shard.generator()
     with one_blas_thread():
@@ -62,9 +62,9 @@ def proposals(
 
 
 def _after_warm_up(batch: Batch) -> Batch:
-    kept = ~batch.warm_up
-    told = {key: values[kept] for key, values in batch.diagnostics.items()}
-    return Batch(batch.A[kept], batch.W[kept], told, batch.chain[kept], ended=batch.ended)
+    after = ~batch.warm_up
+    diagnostics = {key: values[after] for key, values in batch.diagnostics.items()}
+    return Batch(batch.A[after], batch.W[after], diagnostics, batch.chain[after], ended=batch.ended)
 
 
 def at_scale(problem: Problem, A: np.ndarray, W: np.ndarray, scale: str) -> Component:
@@ -76,14 +76,14 @@ def at_scale(problem: Problem, A: np.ndarray, W: np.ndarray, scale: str) -> Comp
 
 @dataclass(frozen=True)
 class Streamed:
-    """What became of a stream of proposals.
+    """Outcome of a stream of proposals.
 
     Attributes
     ----------
-    mixtures : one for each scale asked for. joined : of each, how many ever joined it.
-    reasons : of each, proposals by key of ``variational.online.REASONS``.
-    proposed : how many were made. best : largest log joint among them, nats.
-    seconds : of processor time that all of it took. ended : why it ended.
+    mixtures : one for each scale. joined : number of proposals that joined each of them.
+    reasons : for each, counts of proposals by key of ``variational.online.REASONS``.
+    proposed : number of proposals. best : their largest log joint, nats.
+    seconds : total processor time. ended : reason of ending.
     """
 
     mixtures: tuple[Mixture, ...]
@@ -110,7 +110,7 @@ def streamed(
     scales : at which scale of A and W a component comes, for each mixture: "best", "found" or
         "prior", see ``problems.SCALES``.
     tolerance, variance : see :func:`bnmf_core.rrt.online.propose`.
-    seconds : no further batch is asked for so long after the first proposal, of processor time,
+    seconds : limit of processor time from the first proposal to the request of the last batch,
         which other work on the machine does not change.
     """
     began, first = time.process_time(), np.inf
@@ -152,7 +152,7 @@ def fitted(
     seconds: float,
     begin: nvi.State | None = None,
 ) -> Streamed:
-    """The mixture that NVI fits, as far as it gets in so many seconds after its starts are solved.
+    """The mixture that NVI fits within a time limit after its starts are solved.
 
     ``variance`` : σ² of all components, where it is fixed; None: what NVI finds.
     """

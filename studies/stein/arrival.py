@@ -1,4 +1,4 @@
-"""How near to the posterior particles are as they arrive: discrepancy against time."""
+"""Stein discrepancy of particles against time as they arrive."""
 
 from collections.abc import Sequence
 
@@ -29,11 +29,11 @@ def as_they_arrive(
     Parameters
     ----------
     K : (m, m) Stein kernel. seconds : (m,) when each was finished; equal times keep their order.
-    sizes : how many are looked at; those beyond m are left out, and all m are always looked at.
+    sizes : numbers of particles; those beyond m are left out, and m is always included.
 
     Returns
     -------
-    Columns M, seconds, weighted and equal. ``weighted`` never rises: more particles can do no harm.
+    Columns M, seconds, weighted and equal. ``weighted`` never rises with more particles.
     """
     order = np.argsort(seconds, kind="stable")
     rows = []

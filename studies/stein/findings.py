@@ -1,4 +1,4 @@
-"""Reading a study of Stein discrepancies: its quantities, its tables, what it says of paper 3."""
+"""Quantities, tables and findings of a study of Stein discrepancies (paper 3)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     for form, words_ in FORMS.items()
 } | WORDS["quantities"]
 OURS, RESTARTS = "q_transform", "random_restarts"
-# How the key of a descent as published ends; the rest is that of the same one in log coordinates.
+# Suffix of the key of a published descent; the rest is the key of that in log coordinates.
 AS_PUBLISHED = "_published"
-# Discrepancies that differ by less than this part count as equally low.
+# Relative difference below which discrepancies count as equal.
 SAME = 0.05
 KEYS = ["problem", "column"]
 Numbers = Iterator[dict[str, Any]]
@@ -128,7 +128,7 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
 
 
 def standing(study: StudyResult, *models: str) -> str:
-    """In brackets, how far a study of these models is; "" where it is finished.
+    """In brackets, progress of a study of these models; "" if it is finished.
 
     Finished are five repetitions in which no chain and no descent was stopped by the clock.
     """
@@ -136,10 +136,10 @@ def standing(study: StudyResult, *models: str) -> str:
     repetitions = values["repetition"].nunique()
     steps = _last(values, "steps")
     most = max(study.settings.get("iterations", [0]))
-    asked = [length(COLUMNS[key], most) for key in steps["column"]]
+    lengths = [length(COLUMNS[key], most) for key in steps["column"]]
     moving = [
         (made, whole)
-        for made, whole in zip(steps["value"], asked, strict=True)
+        for made, whole in zip(steps["value"], lengths, strict=True)
         if whole is not None
     ]
     short = sum(made < whole for made, whole in moving)
@@ -153,10 +153,10 @@ def standing(study: StudyResult, *models: str) -> str:
 
 @lru_cache(maxsize=4)
 def findings(study: StudyResult) -> list[str]:
-    """What the numbers say of the paper's ordering, in sentences made from them."""
+    """Findings on the paper's ordering in sentences."""
     models = list(study.values["model"].unique())
     own = [model for model in models if not STUDIED[model].settings]
-    told = [
+    claims = [
         *(Finding("ordering", _ordering, (model, form)) for model in own for form in FORMS),
         *(Finding("descents", _descents, (model,)) for model in own),
         *(Finding("published", _published, (model,)) for model in own),
@@ -165,7 +165,7 @@ def findings(study: StudyResult) -> list[str]:
         *(Finding("constant", _constant, (model,)) for model in own),
         Finding("saturation", _saturation),
     ]
-    return sentences(study, told, WORDS["findings"])
+    return sentences(study, claims, WORDS["findings"])
 
 
 def _ordering(study: StudyResult, model: str, form: str) -> Numbers:
@@ -202,7 +202,7 @@ def _all_orderings(study: StudyResult, model: str, quantity: str) -> pd.DataFram
 
 
 def _well(ranks: pd.Series) -> str:
-    """On how many combinations a rank is one of the two lowest; nothing where it was never run."""
+    """Number of combinations where a rank is one of the two lowest; nothing without runs."""
     ranks = ranks.dropna()
     return of(int((ranks <= 2).sum()), len(ranks)) if len(ranks) else ""
 
@@ -216,7 +216,7 @@ def _wide(study: StudyResult, model: str, quantity: str) -> pd.DataFrame:
 
 
 def _descents(study: StudyResult, model: str) -> Numbers:
-    """What a descent that comes out lowest has found: how good, and how probable."""
+    """Fit and probability of the results of a descent that is lowest."""
     found = _all_orderings(study, model, "interior_weighted")
     error, density = (_wide(study, model, quantity) for quantity in ("error", "log_joint"))
     if found.empty or RESTARTS not in error:
@@ -253,12 +253,12 @@ def _published(study: StudyResult, model: str) -> Numbers:
         if count:
             parts.append(f"{name} {of(lower, count)}")
     if parts:
-        told = standing(study, model)
-        yield {"model": MODELS[model], "standing": told, "parts": ", ".join(parts)}
+        note = standing(study, model)
+        yield {"model": MODELS[model], "standing": note, "parts": ", ".join(parts)}
 
 
 def _rate(study: StudyResult, model: str) -> Numbers:
-    """What λ as published changes: are poor factorizations those with the smallest slopes?"""
+    """Effect of the published λ: do poor factorizations have the smallest slopes?"""
     own = next(m for m in MODELS if m != model and STUDIED[m].model == STUDIED[model].model)
     problems = study.values[study.values["model"] == model]["problem"].unique()
     numbers = {}
@@ -277,8 +277,8 @@ def _rate(study: StudyResult, model: str) -> Numbers:
         smaller = slopes[descents].lt(slopes[RESTARTS], axis=0)
         numbers[key] = of(int((poor & smaller).sum().sum()), int(poor.sum().sum()))
     names = ", ".join(study.labels[key] for key in problems)
-    told = standing(study, model, own)
-    yield {"model": MODELS[model], "names": names, "standing": told, **numbers}
+    note = standing(study, model, own)
+    yield {"model": MODELS[model], "names": names, "standing": note, **numbers}
 
 
 def _slopes(study: StudyResult) -> Numbers:
@@ -301,7 +301,7 @@ def _slopes(study: StudyResult) -> Numbers:
 
 
 def _constant(study: StudyResult, model: str) -> Numbers:
-    """What part of a discrepancy is the kernel's constant."""
+    """The kernel's constant as a fraction of a discrepancy."""
     parts = _last(study.values, "paper_constant")
     parts = parts[(parts["model"] == model) & (parts["column"] == OURS)]
     medians = parts.groupby("problem", sort=False)["value"].median()
@@ -312,7 +312,7 @@ def _constant(study: StudyResult, model: str) -> Numbers:
 
 @in_parts(" and between ")
 def _saturation(study: StudyResult) -> Iterator[str]:
-    """Between what medians of the kernel's similarity lie."""
+    """Range of medians of the kernel's similarity."""
     for form, name in SHORT_FORMS.items():
         medians = _last(study.values, f"{form}_similarity_median")["value"]
         if len(medians):

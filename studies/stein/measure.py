@@ -1,4 +1,4 @@
-"""What is measured of particles: discrepancies, errors, diversity (paper 3, §6 and appendices)."""
+"""Measurements of particles: discrepancies, errors, diversity (paper 3, §6 and appendices)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from studies.stein.sources import Source, sources
 
 FORMS = ("paper", "interior")
 DIVERSITY = ("max_angle", "frobenius_A", "frobenius_W")
-# Digits that are kept of a measured number.
+# Stored digits of a measured number.
 DIGITS = 6
 Lengths = tuple[float, float]
 
@@ -51,12 +51,12 @@ def measured(
     """
     made: dict[str, list[Source]] = {}
     left_out: dict[str, str] = {}
-    # What the model takes from the data is found once, and shared.
+    # Model settings are estimated from the data once, and shared.
     settings: dict[str, Any] = {}
     for column in columns:
-        asked = settings or dict(model.settings)
+        own = settings or dict(model.settings)
         spec = RunSpec(
-            column.algorithm, rank, model.model, 1, seed, dict(column.settings), asked, plan.holdout
+            column.algorithm, rank, model.model, 1, seed, dict(column.settings), own, plan.holdout
         )
         try:
             settings = settings or _model_settings(make_plan(dataset, spec), model)
@@ -79,7 +79,7 @@ def measured(
 
 
 def _model_settings(plan: Plan, model: SteinModel) -> dict[str, Any]:
-    """What the model takes from the data; an open σ as published."""
+    """Model settings estimated from the data; an open σ as published."""
     settings: dict[str, Any] = describe(plan)["model_settings"]
     if "sigma" in settings and "sigma" not in model.settings:
         settings["sigma"] = published_noise(plan.problem.dataset, plan.spec.rank)
@@ -89,8 +89,8 @@ def _model_settings(plan: Plan, model: SteinModel) -> dict[str, Any]:
 def common_lengths(made: Sequence[Source]) -> dict[str, Lengths]:
     """Form → c of A and of W for all algorithms: as published, and the medians of all distances.
 
-    The medians are those between the last particles of every algorithm, as many of each as are
-    looked at together at most.
+    The medians are those between the last particles of every algorithm, equally many of each, up
+    to a limit.
     """
     chosen = []
     for source in made:
@@ -106,7 +106,7 @@ def measure(
 ) -> list[tuple[int, bool, dict[str, float]]]:
     """M, whether it is the last, and quantity → value, for every point of a source.
 
-    Errors and diversity are measured of the last points only.
+    Errors and diversity are measured at the last points only.
     """
     found = [
         {"seconds": point.seconds, "own_seconds": point.seconds - source.learning}
@@ -148,7 +148,7 @@ def _products(particles: Particles, form: str) -> Products:
 
 
 def _shares(form: str, K: np.ndarray, equal: float, constant: float) -> dict[str, float]:
-    """What the diagonal adds to the discrepancy of equal weights: its constant, and slopes."""
+    """Parts of the diagonal in the discrepancy of equal weights: constant, and slopes."""
     M = K.shape[0]
     slopes = float(np.trace(K)) / M - constant
     return {f"{form}_constant": constant / M / equal, f"{form}_slopes": slopes / M / equal}
@@ -163,7 +163,7 @@ def _similarities(form: str, similarity: np.ndarray) -> dict[str, float]:
 
 
 def _quality(particles: Particles, dataset: Dataset) -> dict[str, Any]:
-    """Mean errors on what was seen, on unseen observations and on hidden entries."""
+    """Mean errors on observed entries, held-out observations and hidden entries."""
     seen, unseen = split(dataset, particles.spec.holdout)
     test = dataset.columns(unseen)
     W = solve_weights(test.X, particles.A, test.mask)

@@ -37,7 +37,7 @@ class SteinStudy(Study):
     Attributes
     ----------
     problems, algorithms, models : keys of ``PROBLEMS``, ``COLUMNS`` and ``MODELS``; none: all.
-        What cannot be had is left out with a note.
+        Unavailable ones are left out with a note.
     data : the folder of public data sets.
     """
 
@@ -64,13 +64,13 @@ class SteinStudy(Study):
             self._task(problem, model, repetition)
             for problem in problems
             for model in problem.models
-            if model in self.asked("models")
+            if model in self.selected("models")
             for repetition in range(plan.repetitions)
         ]
         return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """Every algorithm: lengths, measured numbers, and what is left out, and why."""
+        """For every algorithm: lengths, measured numbers, and omissions with reasons."""
         key, model, repetition = task.of
         plan, problem = self.plan, PROBLEMS[key]
         dataset = problem.dataset(self.data, plan.seed)
@@ -96,7 +96,7 @@ class SteinStudy(Study):
             if cell["lengths"]
         ]
         labels = {key: PROBLEMS[key].label for key, _, _ in cells}
-        labels |= {key: COLUMNS[key].label for key in self.asked("algorithms")}
+        labels |= {key: COLUMNS[key].label for key in self.selected("algorithms")}
         ranks = {key: [PROBLEMS[key].rank, PROBLEMS[key].reason] for key, _, _ in cells}
         notes = (*self._problems()[1], *self._unfit(cells), *_left_out(cells))
         notes += tuple(_stopped(values, labels, self.plan))
@@ -105,13 +105,13 @@ class SteinStudy(Study):
         return StudyResult(values, labels=labels, notes=notes, settings=settings)
 
     def _problems(self) -> tuple[list[SteinProblem], list[str]]:
-        return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
+        return at_hand((PROBLEMS[key] for key in self.selected("problems")), self.data)
 
     def _working(self, model: str) -> list[Column]:
         """The algorithms that can be run with the model."""
         chosen = registry.model(MODELS[model].model)
-        asked = [COLUMNS[key] for key in self.asked("algorithms")]
-        return [c for c in asked if registry.algorithm(c.algorithm).works_with(chosen)]
+        columns = [COLUMNS[key] for key in self.selected("algorithms")]
+        return [c for c in columns if registry.algorithm(c.algorithm).works_with(chosen)]
 
     def _task(self, problem: SteinProblem, model: str, repetition: int) -> Task:
         working = [asdict(column) for column in self._working(model)]
@@ -127,8 +127,8 @@ class SteinStudy(Study):
     def _unfit(self, cells: dict[Any, Cell]) -> Iterator[str]:
         for model in dict.fromkeys(model for _, model, _ in cells):
             working = self._working(model)
-            asked = [COLUMNS[key] for key in self.asked("algorithms")]
-            labels = ", ".join(column.label for column in asked if column not in working)
+            columns = [COLUMNS[key] for key in self.selected("algorithms")]
+            labels = ", ".join(column.label for column in columns if column not in working)
             if labels:
                 yield NOTES["unfit"].format(model=MODELS[model].label, labels=labels)
 
@@ -144,17 +144,17 @@ def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:
 
 
 def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> Iterator[str]:
-    """What the clock has cut short: one sentence for each algorithm."""
+    """Runs stopped by the time limit: one sentence for each algorithm."""
     steps = values[(values["quantity"] == "steps") & values["last"]]
     for key, part in steps.groupby("column", sort=False):
         column = COLUMNS[key]
-        asked = length(column, max(plan.iterations))
-        if asked is None:
+        most = length(column, max(plan.iterations))
+        if most is None:
             continue
         what = "iterations"
         if kind(column.algorithm) == "chain":
             what = "sweeps" if key == "gibbs" else "trajectories"
-        short = part[part["value"] < asked].groupby(["problem", "particles"], sort=False)["value"]
+        short = part[part["value"] < most].groupby(["problem", "particles"], sort=False)["value"]
         of_problem: dict[str, list[float]] = defaultdict(list)
         for (problem, _), found in short.median().items():
             of_problem[problem].append(found)
@@ -165,5 +165,5 @@ def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> I
         )
         if places:
             yield NOTES["stopped"].format(
-                label=labels[key], seconds=plan.seconds, asked=asked, what=what, places=places
+                label=labels[key], seconds=plan.seconds, asked=most, what=what, places=places
             )

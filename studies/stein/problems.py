@@ -1,4 +1,4 @@
-"""What paper 3's comparison is made of: algorithms, models, data sets at their ranks, how often."""
+"""Parts of paper 3's comparison: algorithms, models, data sets, ranks, repetitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from studies.words import declared, words
 
 @dataclass(frozen=True)
 class SteinPlan:
-    """What decides a study's numbers, beside the data sets, the models and the algorithms.
+    """Everything that decides a study's numbers, except data sets, models and algorithms.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SteinPlan:
 
 @dataclass(frozen=True)
 class Column:
-    """One algorithm as it is compared.
+    """One compared algorithm.
 
     key, label : name in results and on screen. algorithm : registry key.
     settings : of the algorithm.
@@ -49,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True)
 class SteinModel:
-    """One model as it is compared.
+    """One compared model.
 
     key, label : name in results and on screen. model : registry key.
     settings : of the model; those it does not name are found in the data.
@@ -86,11 +86,11 @@ class SteinProblem:
     hidden: float = 0.0
 
     def present(self, data: Path | None) -> bool:
-        """Whether it can be had with this folder of public data sets."""
+        """Whether it is available with this folder of public data sets."""
         return bool(self.sample) or (data is not None and (data / self.file).is_file())
 
     def dataset(self, data: Path | None, seed: int) -> Dataset:
-        """What the algorithms are given: the same entries are hidden in every repetition."""
+        """Input of the algorithms: the same entries are hidden in every repetition."""
         whole = load_sample(self.sample) if self.sample else self._from_file(data)
         if not self.hidden:
             return whole

@@ -18,17 +18,17 @@ from studies.words import titled
 SHORT = SteinStudy(
     ("faces", "digits"), SteinPlan(repetitions=1, sizes=(5, 10), iterations=(5, 20), seconds=1.0)
 )
-# Errors and diversity hardly depend on M: they are told for the largest only.
+# Errors and diversity hardly depend on M: tables show them for the largest only.
 NOISE = {"sigma": "σ", "epsilon": "ε"}
 FOR_EVERY_M = ("paper_weighted", "interior_weighted", "paper_equal", "interior_equal", "seconds")
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What the study says of the paper, then a section with tables for each model."""
+    """The study's findings on the paper, then a section with tables for each model."""
     numbers = {**found.settings, "where": machine(found)}
-    said = [f"- {sentence}" for sentence in findings.findings(found)]
+    claims = [f"- {sentence}" for sentence in findings.findings(found)]
     notes = [f"- {note}" for note in found.notes]
-    summary = [WORDS["claim"], "", *said, "", WORDS["summary"].format_map(numbers), "", *notes]
+    summary = [WORDS["claim"], "", *claims, "", WORDS["summary"].format_map(numbers), "", *notes]
     every = findings.selections(found)
     first = {
         "title": WORDS["title"],
@@ -41,10 +41,10 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
 
 def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section:
     sizes = [chosen for chosen in findings.selections(found) if chosen.model == model]
-    told = [(quantity, chosen) for quantity in FOR_EVERY_M for chosen in sizes]
-    told += [(quantity, sizes[-1]) for quantity in QUANTITIES if quantity not in FOR_EVERY_M]
+    shown = [(quantity, chosen) for quantity in FOR_EVERY_M for chosen in sizes]
+    shown += [(quantity, sizes[-1]) for quantity in QUANTITIES if quantity not in FOR_EVERY_M]
     tables = []
-    for quantity, chosen in told:
+    for quantity, chosen in shown:
         if (chosen.rows(found)["quantity"] == quantity).any():
             title, where = QUANTITIES[quantity]
             words = titled((f"{title}, M = {chosen.M}", where))
@@ -55,7 +55,7 @@ def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section
 
 
 def _data(found: StudyResult) -> dict[str, Any]:
-    """Ranks, and what the models took from the data: of the first repetition."""
+    """Ranks, and model settings estimated from the data of the first repetition."""
     rows = []
     for key, model, repetition, taken in found.settings["model_settings"]:
         if repetition == 0:
@@ -85,8 +85,8 @@ def _ordering(found: StudyResult, chosen: Selection) -> dict[str, Any]:
         f"fastest within {findings.SAME:.0%} of the lowest",
         "holds",
     )
-    told = findings.standing(found, chosen.model)
-    title = f"{findings.MODELS[chosen.model]}, M = {chosen.M}, Stein weights{told}"
+    note = findings.standing(found, chosen.model)
+    title = f"{findings.MODELS[chosen.model]}, M = {chosen.M}, Stein weights{note}"
     return {"title": title, "columns": columns, "rows": rows}
 
 

@@ -1,7 +1,7 @@
-"""Particles of one algorithm, and at which time how many of them there were (paper 3, appendix E).
+"""Particles of one algorithm, and their numbers over time (paper 3, appendix E).
 
 - Explorers that solve from starts: the first M of one run, after the sum of their times.
-- Samplers: one chain, thinned to M at several points; after the time since it set out.
+- Samplers: one chain, thinned to M at several points; after the time since its start.
 - Descents: M particles that see each other, once for each number of iterations; after the time of
   the whole descent. Each has its own schedule of steps, so that each has come to rest.
 
@@ -32,13 +32,13 @@ from studies.words import words
 PLAN = words("stein", "plan")
 SWEEPS: int = PLAN["sweeps"]
 BRIEF: Mapping[str, Any] = PLAN["brief"]
-# Parts of a chain's draws after which it is looked at.
+# Fractions of a chain's draws at its points in time.
 PARTS = (0.125, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class Point:
-    """M particles: the chosen ones (M,) of a source, made after so many seconds.
+    """Indices (M,) of particles of a source, and the seconds when they were complete.
 
     ``last`` : whether there is no later point of as many particles.
     """
@@ -51,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Particles, the points they were looked at, and the steps they took.
+    """Particles, their points in time, and the number of steps.
 
     ``steps`` : sweeps, trajectories or iterations. ``learning`` : the part of every point's seconds
     in which transforms were learned, a cost that all data sets share.
@@ -79,16 +79,16 @@ class Deadline:
         self.end, self.enough, self.made = time.perf_counter() + seconds, enough, 0
 
     def note(self, progress: Progress) -> None:
-        """Hear of what the run has made."""
+        """Progress callback of the run."""
         self.made = progress.done
 
     def is_set(self) -> bool:
-        """Whether the run shall stop."""
+        """Whether the run should stop."""
         return self.made >= self.enough and time.perf_counter() > self.end
 
 
 def length(column: Column, iterations: int) -> int | None:
-    """How many sweeps, trajectories or iterations are asked for; None of solvers."""
+    """Planned number of sweeps, trajectories or iterations; None for solvers."""
     if kind(column.algorithm) == "restarts":
         return None
     if kind(column.algorithm) == "chain":
@@ -208,7 +208,7 @@ def learning(clock: Callable[[], float] = time.perf_counter) -> float:
 
 @lru_cache(maxsize=64)
 def _warm_up(dataset: Dataset, spec: str) -> None:
-    """Run an algorithm briefly, so that no later time holds the loading of compiled code."""
+    """Run an algorithm briefly, so that later times exclude the loading of compiled code."""
     whole = RunSpec(**json.loads(spec))
     known = registry.algorithm(whole.algorithm).Settings.__dataclass_fields__
     brief = {name: value for name, value in BRIEF.items() if name in known}

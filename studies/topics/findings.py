@@ -1,4 +1,4 @@
-"""What the study of topics says of the paper's claims, and its tables."""
+"""Findings of the study of topics on the paper's claims, and its tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from studies.words import of
 
 Table = dict[str, Any]
 Judged = tuple[str, dict[str, Any]] | None
-# A median rank correlation from which an order counts as one, and from which it begins to.
+# Median rank correlations that count as agreement, and as a hint of it.
 AGREES, HINTS = 0.5, 0.2
-# Ranges within this factor count as about as large.
+# Ratio below which ranges count as similar.
 ALIKE = 2.0
 # Of a descent of the paper.
 ITERATIONS = 2000
@@ -53,8 +53,8 @@ def claims(study: StudyResult) -> list[Claim]:
             verdict, numbers = judged
             if done < FEWEST:
                 verdict = WORDS["unfinished"].format(done=done, fewest=FEWEST)
-            told = WORDS["claims"][key]
-            found.append(Claim(told["claim"], verdict, told["numbers"].format_map(numbers)))
+            words = WORDS["claims"][key]
+            found.append(Claim(words["claim"], verdict, words["numbers"].format_map(numbers)))
     return found
 
 
@@ -86,11 +86,11 @@ def _differs(study: StudyResult) -> Judged:
     errors = errors[errors["column"] == OURS].groupby("repetition")["value"]
     halves = of_quantity(study, "halves")
     agreed = float(halves[halves["column"] == OURS]["value"].median())
-    told = ", ".join(f"{task} {value:.3f}" for task, value in found.loc[OURS, "range"].items())
-    # So few posts cannot tell that there is no difference.
+    spans = ", ".join(f"{task} {value:.3f}" for task, value in found.loc[OURS, "range"].items())
+    # So few posts cannot show that there is no difference.
     verdict = _graded(agreed >= AGREES, agreed >= HINTS, "not shown")
     apart = float((errors.max() / errors.min() - 1).max())
-    return verdict, {"errors": apart, "ranges": told, "halves": agreed}
+    return verdict, {"errors": apart, "ranges": spans, "halves": agreed}
 
 
 def _best(study: StudyResult) -> Judged:
@@ -160,7 +160,7 @@ def _graded(whole: bool, part: bool, otherwise: str = "does not hold") -> str:
 
 def tables(study: StudyResult) -> list[Table]:
     """Everything in tables: ``title``, ``columns`` and ``rows``."""
-    rows = [(one.claim, one.verdict, one.numbers) for one in claims(study)]
+    rows = [(claim.claim, claim.verdict, claim.numbers) for claim in claims(study)]
     first = {"title": WORDS["tables"]["claims"], "columns": ("claim", "here", "numbers")}
     return [first | {"rows": rows}, *_aucs(study), *_fit(study), *_side_by_side(study)]
 

@@ -1,4 +1,4 @@
-"""One cell of the study of topics: an algorithm's factorizations, and what they say and predict."""
+"""One cell of the study of topics: words and predictions of an algorithm's factorizations."""
 
 import time
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ TOPICS: dict[str, dict[str, str]] = TABLES["topics"]
 LABEL, HOLDOUT = "category", 0.1
 # Named in the caption of figure 5.
 TERMS = ("card", "chip", "space", "nasa", "ftp", "server")
-# Whose words are told.
+# The algorithm whose words are stored.
 OURS = "q_transform"
-# Factorizations whose words stand side by side.
+# Factorizations whose words are compared.
 SHOWN = 3
 DIGITS = 5
 
@@ -78,8 +78,8 @@ def measured(column: str, repetition: int, plan: TopicsPlan) -> Cell:
         rows.append((task, 0, "halves", halves[k]))
     cell: Cell = {"rows": [], "words": {}}
     if column == OURS:
-        told, cell["words"] = _words(particles, whole.features, plan)
-        rows += told
+        word_rows, cell["words"] = _words(particles, whole.features, plan)
+        rows += word_rows
     cell["rows"] = [[*row[:3], float(f"{row[3]:.{DIGITS}g}")] for row in rows]
     return cell
 
@@ -98,11 +98,11 @@ def _halves(probabilities: np.ndarray, members: np.ndarray, seed: int) -> np.nda
         np.array([area_under_curve(p[part], members[part]) for p in probabilities])
         for part in (first, ~first)
     )
-    told = []
+    correlations = []
     for a, b in zip(one.T, other.T, strict=True):
         constant = np.ptp(a) == 0 or np.ptp(b) == 0
-        told.append(0.0 if constant else float(stats.spearmanr(a, b).statistic))
-    return np.array(told)
+        correlations.append(0.0 if constant else float(stats.spearmanr(a, b).statistic))
+    return np.array(correlations)
 
 
 def _words(
@@ -113,7 +113,7 @@ def _words(
     named = top_words(aligned, features, plan.words)
     changed = np.array(
         [
-            [plan.words - len({*one} & {*first}) for one, first in zip(f, named[0], strict=True)]
+            [plan.words - len({*top} & {*first}) for top, first in zip(f, named[0], strict=True)]
             for f in named
         ]
     )
@@ -133,7 +133,7 @@ def _words(
 
 
 def _apart(columns: np.ndarray) -> list[int]:
-    """Three of M columns (M, D): the first, and each next the farthest from those before."""
+    """Three of M rows (M, D): the first, then each farthest from the previous ones."""
     unit = columns / np.linalg.norm(columns, axis=1, keepdims=True)
     found, nearest = [0], unit @ unit[0]
     while len(found) < min(SHOWN, len(columns)):

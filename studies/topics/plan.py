@@ -1,4 +1,4 @@
-"""Topics of newsgroup posts: what equally good factorizations say and predict (paper 3, §7).
+"""Topics of newsgroup posts: words and predictions of equally good factorizations (paper 3, §7).
 
 A cell is one algorithm on one split of the posts, with its own seed. Figure 5 (words), figures 6
 and 28 (AUC of categories on held-out posts); key terms of figure 5 are counted in the place of
@@ -35,7 +35,7 @@ class TopicsStudy(Study):
         require(fine, WORDS["refused"])
         fixed = asdict(plan) | {"repetitions": None}
         tasks = []
-        for column in self.asked("algorithms"):
+        for column in self.selected("algorithms"):
             name = digest([COLUMNS[column], fixed])
             tasks += [
                 Task(
@@ -48,19 +48,19 @@ class TopicsStudy(Study):
         return one_by_one(tasks)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
-        """What one algorithm's factorizations say and predict."""
+        """Words and predictions of one algorithm's factorizations."""
         return measure.measured(*task.of, self.plan)
 
-    def cells_in(self, kept: StudyResult) -> dict[Hashable, Cell]:
-        """All of a result of the same plan, whatever the number of repetitions."""
-        plan = {name: kept.settings[name] for name in asdict(self.plan)}
+    def cells_in(self, earlier: StudyResult) -> dict[Hashable, Cell]:
+        """All cells of a result of the same plan, for any number of repetitions."""
+        plan = {name: earlier.settings[name] for name in asdict(self.plan)}
         if plan | {"repetitions": None} != asdict(self.plan) | {"repetitions": None}:
             return {}
-        groups = dict(iter(kept.values.groupby(["column", "repetition"], sort=False)))
+        groups = dict(iter(earlier.values.groupby(["column", "repetition"], sort=False)))
         return {
             task.of: {
                 "rows": groups[task.of][["problem", "x", "quantity", "value"]].to_numpy().tolist(),
-                "words": kept.settings["side_by_side"] if task.of == (measure.OURS, 0) else {},
+                "words": earlier.settings["side_by_side"] if task.of == (measure.OURS, 0) else {},
             }
             for batch in self.batches()
             for task in batch
@@ -78,13 +78,13 @@ class TopicsStudy(Study):
             for problem, m, quantity, value in cell["rows"]
         ]
         posts = measure.posts()
-        told = {"posts": posts.N, "terms": posts.D}
+        sizes = {"posts": posts.N, "terms": posts.D}
         shown = cells.get((measure.OURS, 0), {}).get("words", {})
         return StudyResult(
             values_of(VARIED, rows),
             labels={key: str(column["label"]) for key, column in COLUMNS.items()},
             notes=tuple(note.format_map(asdict(self.plan)) for note in WORDS["notes"]),
-            settings=asdict(self.plan) | told | {"side_by_side": shown},
+            settings=asdict(self.plan) | sizes | {"side_by_side": shown},
         )
 
 

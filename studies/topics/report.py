@@ -11,11 +11,11 @@ from studies.topics.plan import SHORT, WORDS, TopicsStudy
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What holds of the paper's claims, and the numbers behind it."""
-    told = tables(found)
-    told[0]["rows"] = [(claim, f"**{here}**", numbers) for claim, here, numbers in told[0]["rows"]]
+    """Verdicts on the paper's claims, and the numbers behind them."""
+    made = tables(found)
+    made[0]["rows"] = [(claim, f"**{here}**", numbers) for claim, here, numbers in made[0]["rows"]]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    return [{"title": WORDS["title"], "summary": summary, "tables": told, "plots": list(drawn)}]
+    return [{"title": WORDS["title"], "summary": summary, "tables": made, "plots": list(drawn)}]
 
 
 def figures(found: StudyResult) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the transfer study says: medians, ratios, and the paper's claims beside the numbers."""
+"""Findings of the transfer study: medians, ratios, and the paper's claims with our numbers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from studies.transfer.weight_times import KINDS
 # Of figure 13: quantity → words for Q-Transform's value over that of random starts.
 RATIOS: dict[str, str] = WORDS["ratios"]
 FACTORS = ["gaussian", "uniform", "dirichlet"]
-# A ratio of medians within this of 1 counts as no difference.
+# Deviation from 1 below which a ratio of medians counts as no difference.
 SAME = 0.1
-# A verdict, and the numbers that the claim and its words name.
+# A verdict, and the numbers in the templates of the claim.
 Judged = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -94,7 +94,7 @@ def race(study: StudyResult) -> pd.DataFrame:
 
 @lru_cache(maxsize=4)
 def claims(study: StudyResult) -> list[Claim]:
-    """The paper's claims on the parts that were measured."""
+    """The paper's claims on the measured parts."""
     judges = {
         "process": _on_processes,
         "source_rank": _on_source_rank,
@@ -107,8 +107,8 @@ def claims(study: StudyResult) -> list[Claim]:
     for part in (part for part in judges if part in present):
         words = WORDS["claims"][part]
         for verdict, numbers in judges[part](study):
-            claim, told = (words[key].format_map(numbers) for key in ("claim", "numbers"))
-            found.append(Claim(claim, verdict, told))
+            claim, numbers_ = (words[key].format_map(numbers) for key in ("claim", "numbers"))
+            found.append(Claim(claim, verdict, numbers_))
     return found
 
 
@@ -137,12 +137,12 @@ def _projections(study: StudyResult, quantity: str) -> str:
     if not (study.values["problem"] == PROJECTION).any():
         return ""
     table = spread(study, PROJECTION, quantity)
-    told = [
+    parts = [
         f"{study.labels[column]}: "
         + ", ".join(f"{row.median:.3g} with {row.x:,.0f}" for row in part.itertuples())
         for column, part in table.groupby("column", sort=False)
     ]
-    return WORDS["projection"].format("; ".join(told))
+    return WORDS["projection"].format("; ".join(parts))
 
 
 def _on_source_rank(study: StudyResult) -> Judged:
@@ -165,8 +165,8 @@ def _on_noise(study: StudyResult) -> Judged:
         verdict = _verdict(len(better), len(below))
         if verdict == "holds" and medians.idxmin() != medians.index[0]:
             verdict = "holds in part"
-        told = ", ".join(f"{value:.3g} at ε = {x:g}" for x, value in medians.items())
-        yield verdict, {"words": words, "medians": told}
+        parts = ", ".join(f"{value:.3g} at ε = {x:g}" for x, value in medians.items())
+        yield verdict, {"words": words, "medians": parts}
 
 
 def _on_transfer_rank(study: StudyResult) -> Judged:
@@ -174,8 +174,8 @@ def _on_transfer_rank(study: StudyResult) -> Judged:
     medians = table[table["column"] == TRANSFER].set_index("x")["median"]
     best = medians.idxmin()
     inside = medians.index[0] < best < medians.index[-1]
-    told = ", ".join(f"{value:.3g} at {x:g}" for x, value in medians.items())
-    yield "holds" if inside else "does not hold", {"medians": told, "best": best}
+    parts = ", ".join(f"{value:.3g} at {x:g}" for x, value in medians.items())
+    yield "holds" if inside else "does not hold", {"medians": parts, "best": best}
 
 
 def _on_weights(study: StudyResult) -> Judged:
@@ -188,11 +188,11 @@ def _on_weights(study: StudyResult) -> Judged:
     last = wide.iloc[-1]
     alike = 1 - SAME < least and most < 1 + SAME
     grows = (last / wide.iloc[0]).min() > most
-    told = "; ".join(
+    seconds = "; ".join(
         f"{solver} {last[r]:.3g} s and {last[g]:.3g} s"
         for solver, r, g in zip(solvers, random, good, strict=True)
     )
-    numbers = {"least": least, "most": most, "M": wide.index[-1], "told": told}
+    numbers = {"least": least, "most": most, "M": wide.index[-1], "told": seconds}
     yield "holds" if alike else "holds in part" if grows else "does not hold", numbers
 
 

@@ -17,13 +17,13 @@ from studies.transfer import projection, starts, weight_times
 from studies.transfer.starts import RANDOM
 
 TRANSFER, LEARNING, PROJECTION = "q_transform", "learning", "projection"
-# Where it is not what is varied, as in the paper.
+# Default where it is not varied, as in the paper.
 TRANSFER_RANK = q_transform.Settings().transfer_rank
 # Where convergence is timed: at low noise all would reach the usual limit of iterations.
 RACE = replace(starts.STOPPING, max_iterations=3000)
-# How near to the median error of solved random restarts counts as arrived.
+# Ratio to the median error of solved random restarts that counts as arrived.
 ARRIVED = 1.01
-# Digits that are kept of a measured number.
+# Stored digits of a measured number.
 DIGITS = 5
 
 Rows = list[tuple[int, str, float | None]]
@@ -90,13 +90,13 @@ def measured(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
             found = starts.errors(problem, *projection.starts(problem, *read))
             return rows(found, place.target * plan.starts)
         rank = varied or TRANSFER_RANK
-        asked = starts.Asked(place.column, plan.starts, plan.solved, rank, seed)
-        made = starts.made(problem, asked, cancel, source_size=plan.size, **chosen)
+        request = starts.Request(place.column, plan.starts, plan.solved, rank, seed)
+        made = starts.made(problem, request, cancel, source_size=plan.size, **chosen)
         return rows(starts.errors(problem, *made), place.target * plan.starts)
 
 
 def rows(found: dict[str, np.ndarray], first: int = 0) -> Rows:
-    """One row per value, numbered from ``first``, rounded; None for one that is not there."""
+    """One rounded row per value, numbered from ``first``, without missing values."""
     return [
         (first + i, quantity, float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None)
         for quantity, values in found.items()
@@ -154,6 +154,6 @@ def _making(name: str, place: Place, plan: TransferPlan) -> float:
 
 @lru_cache(maxsize=2)
 def problem_of(side: int, rank: int, noise: float, seed: int, number: int) -> Problem:
-    """The target of this number."""
+    """The target with this index."""
     rng = np.random.default_rng([seed, rank, number])
     return Problem.without_model(target(side, rank, noise, rng), rank)

@@ -1,4 +1,4 @@
-"""How good the starts of every process are on a dataset of the user's own."""
+"""Errors of the starts of every process on a user's dataset."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -64,11 +64,11 @@ class OwnStarts(Study):
         """The rows of one cell; none where a process finds nothing but zeros."""
         problem = Problem.without_model(self.dataset, self.rank)
         column, rank = task.of.column, self.transfer_rank
-        asked = starts.Asked(column, self.count, self.solved, rank, self.seed)
+        request = starts.Request(column, self.count, self.solved, rank, self.seed)
         chosen = {"process": column, "transfer_rank": rank, "source_size": max(12, rank)}
         with one_blas_thread():
             try:
-                made = starts.made(problem, asked, cancel, **chosen)
+                made = starts.made(problem, request, cancel, **chosen)
             except RunError:
                 if column not in PROCESSES:
                     raise
@@ -76,7 +76,7 @@ class OwnStarts(Study):
             return {"rows": rows(starts.errors(problem, *made))}
 
     def result(self, cells: dict[Place, Cell]) -> StudyResult:
-        """Values as the transfer study has them."""
+        """Values with the columns of the transfer study."""
         notes = tuple(
             WORDS["own_left_out"].format(starts.LABELS[place.column])
             for place, cell in cells.items()

@@ -23,12 +23,12 @@ from studies.words import constant, words
 
 WORDS = words("transfer")
 COLUMNS = ["problem", "column", "x", "repetition"]
-# Part → what it varies, and the figure of the paper.
+# Part → varied setting, and figure of the paper.
 PARTS: dict[str, tuple[str, str]] = WORDS["parts"]
 # Measured for all parts that compare errors of starts: random ones, solved NMFs, the best possible.
 REFERENCE = "reference"
 LABELS = starts.LABELS | {TRANSFER: "Q-Transform"} | weight_times.LABELS | projection.LABELS
-# Of a race, told once for each target and not for each start.
+# Prefixes of quantities of a race that belong to a target, not to each start.
 OF_TARGET = ("seconds_", "arrival_seconds_", "making_seconds_")
 
 
@@ -48,7 +48,7 @@ class TransferStudy(Study):
 
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
-        plan, parts = self.plan, self.asked("parts")
+        plan, parts = self.plan, self.selected("parts")
         fine = self.parts and min(plan.targets, plan.starts, plan.raced) >= 1
         require(fine, WORDS["refused"])
         varied: dict[str, list[tuple[str, float | None]]] = {
@@ -89,14 +89,14 @@ class TransferStudy(Study):
         """The rows of one cell."""
         return {"rows": measure.measured(task.of, self.plan, cancel)}
 
-    def cells_in(self, kept: StudyResult) -> dict[Place, Cell]:
+    def cells_in(self, earlier: StudyResult) -> dict[Place, Cell]:
         """All of a result of the same plan."""
-        plan = {name: kept.settings[name] for name in asdict(self.plan)}
+        plan = {name: earlier.settings[name] for name in asdict(self.plan)}
         if TransferPlan(**constant(plan)) != self.plan:
             return {}
-        values = kept.values.assign(target=kept.values["repetition"] // self.plan.starts)
-        told = values["quantity"].str.startswith(OF_TARGET)
-        values.loc[told, "target"] = values.loc[told, "repetition"]
+        values = earlier.values.assign(target=earlier.values["repetition"] // self.plan.starts)
+        once = values["quantity"].str.startswith(OF_TARGET)
+        values.loc[once, "target"] = values.loc[once, "repetition"]
         values.loc[values["problem"].isin(["weights", LEARNING]), "target"] = 0
         groups = dict(iter(values.groupby(["problem", "column", "x", "target"], sort=False)))
         cells = {}

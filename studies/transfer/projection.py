@@ -17,7 +17,7 @@ from bnmf_core.solvers.solution import random_start
 
 ABSOLUTE, SIGNED = "projection_absolute", "projection_signed"
 LABELS = {ABSOLUTE: "P as |N(0, 1)|", SIGNED: "P as N(0, 1), then entries below 0 as 0"}
-# At most, of the solver on the small matrices; the program's own are 500.
+# Most iterations of the solver on the small matrices; the program's default is 500.
 ITERATIONS = (20, 100, 500, 20_000)
 TOLERANCE = 1e-5
 

@@ -17,7 +17,7 @@ ERROR = WORDS["error"]
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
-    """What holds of the paper's claims, and the numbers behind it."""
+    """Verdicts on the paper's claims, and the numbers behind them."""
     tables = [
         {
             "title": "The paper's claims",
@@ -25,10 +25,10 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
             "rows": [(c.claim, f"**{c.verdict}**", c.numbers) for c in claims(found)],
         }
     ]
-    told = {"process": _errors, "source_rank": _errors, "transfer_rank": _errors}
-    told |= {"noise": _ratios, "weights": _times}
+    writers = {"process": _errors, "source_rank": _errors, "transfer_rank": _errors}
+    writers |= {"noise": _ratios, "weights": _times}
     present = set(found.values["problem"])
-    tables += [table(found, part) for part, table in told.items() if part in present]
+    tables += [table(found, part) for part, table in writers.items() if part in present]
     if "noise" in present:
         tables += [_race(found, which) for which in WORDS["race"]]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
@@ -112,9 +112,8 @@ def _ratios(found: StudyResult, part: str) -> dict[str, Any]:
 
 
 def _race(found: StudyResult, which: str) -> dict[str, Any]:
-    """Iterations and seconds of the race themselves."""
-    medians, told = race(found), WORDS["race"][which]
-    efforts = {key: told[key] for key in medians.columns.get_level_values(0) if key in told}
+    medians, titles = race(found), WORDS["race"][which]
+    efforts = {key: titles[key] for key in medians.columns.get_level_values(0) if key in titles}
     columns = [
         (f"{words}, {WORDS['racers'][column]}", medians[effort, column])
         for effort, words in efforts.items()
@@ -122,7 +121,7 @@ def _race(found: StudyResult, which: str) -> dict[str, Any]:
     ]
     rows = [(f"{x:g}", *(float(values[x]) for _, values in columns)) for x in medians.index]
     names = ("noise ε", *(name for name, _ in columns))
-    return {"title": told["title"].format_map(found.settings), "columns": names, "rows": rows}
+    return {"title": titles["title"].format_map(found.settings), "columns": names, "rows": rows}
 
 
 def _times(found: StudyResult, part: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How good starts are before anything is solved: ‖X − A₀W₀‖/‖X‖ (paper 3, §8)."""
+"""Errors of unsolved starts: ‖X − A₀W₀‖/‖X‖ (paper 3, §8)."""
 
 import time
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ LABELS = {key: process.label for key, process in PROCESSES.items()} | {
     SOLVED: "Solved NMFs",
     BEST: "SVD of the transfer rank",
 }
-# As the explorers stop unless told otherwise.
+# Default stopping of the explorers.
 STOPPING = Stopping(300, 5e-5)
 
 Factors = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which starts: a process of the transforms, or ``RANDOM``, ``SOLVED`` or ``BEST``.
+class Request:
+    """Requested starts: a process of the transforms, or ``RANDOM``, ``SOLVED`` or ``BEST``.
 
     Attributes
     ----------
-    count : how many. solved : how many random ones are solved. transfer_rank : of the best.
+    count : number of starts. solved : number of solved random ones. transfer_rank : of the best.
     """
 
     column: str
@@ -45,8 +45,8 @@ class Asked:
     seed: int
 
 
-def made(problem: Problem, asked: Asked, cancel: Cancel = None, **settings: Any) -> Factors:
-    """The starts asked for; ``settings`` of Q-Transform are for those that it makes.
+def made(problem: Problem, request: Request, cancel: Cancel = None, **settings: Any) -> Factors:
+    """Make the requested starts; ``settings`` of Q-Transform are for those that it makes.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def made(problem: Problem, asked: Asked, cancel: Cancel = None, **settings: Any)
     Cancelled
         When ``cancel()`` returned True while random starts were solved.
     """
-    if asked.column == SOLVED:
-        begin = random(problem, asked.solved, asked.seed)
+    if request.column == SOLVED:
+        begin = random(problem, request.solved, request.seed)
         return solved(problem, begin, cancel=cancel)[0].particles
-    if asked.column == BEST:
-        return best(problem, asked.transfer_rank)
-    if asked.column == RANDOM:
-        return random(problem, asked.count, asked.seed)
-    return transferred(problem, asked.count, asked.seed, **settings)
+    if request.column == BEST:
+        return best(problem, request.transfer_rank)
+    if request.column == RANDOM:
+        return random(problem, request.count, request.seed)
+    return transferred(problem, request.count, request.seed, **settings)
 
 
 def transferred(problem: Problem, count: int, seed: int, **settings: Any) -> Factors:
@@ -85,12 +85,12 @@ def best(problem: Problem, transfer_rank: int) -> Factors:
 def solved(
     problem: Problem, starts: Factors, stopping: Stopping = STOPPING, cancel: Cancel = None
 ) -> tuple[Solution, float]:
-    """The starts solved side by side, and the seconds of processor time that it took.
+    """Solve the starts together; return them and the seconds of processor time.
 
     Raises
     ------
     Cancelled
-        When ``cancel()`` returned True; it is asked about three times a second.
+        When ``cancel()`` returned True; it is polled about three times a second.
     """
     with one_blas_thread():
         solver = SOLVERS["hals"]

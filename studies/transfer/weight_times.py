@@ -1,4 +1,4 @@
-"""How long Stein weights take, for random and for good parameters (paper 3, figure 33)."""
+"""Times of Stein weights, for random and for good parameters (paper 3, figure 33)."""
 
 import time
 from dataclasses import replace

@@ -57,9 +57,9 @@ def test_every_step_of_every_lesson_opens_and_says_what_it_shows(server, key, st
     app = opened(key, step)
     lesson, shown = LESSONS[key], words(app)
     assert len(bold(app).split()) > 5 and "{" not in shown
-    assert lesson.said(lesson.steps[step - 1]) in shown.replace("\\", "")
+    assert lesson.filled(lesson.steps[step - 1]) in shown.replace("\\", "")
     assert [e.label for e in app.expander if e.label] == [
-        lesson.said(question.asked) for question in lesson.questions
+        lesson.filled(question.text) for question in lesson.questions
     ]
     assert app.query_params["lesson"] == key and app.query_params["step"] == str(step)
 
@@ -184,7 +184,7 @@ def test_chains_agree_and_have_missed_what_restarts_found(server):
 @pytest.mark.parametrize("key", ["gibbs", "q_transform"])
 def test_what_the_chain_lesson_keeps_is_made_again(key):
     (way,) = (way for way in crossing_made.WAYS if way.key == key)
-    made, kept = crossing_made.looked(way), crossing.ways()[key]
+    made, kept = crossing_made.measured(way), crossing.ways()[key]
     assert made["in_second"] == kept["in_second"] and made["made"] == kept["made"]
     first = np.array(made["corners"])[:5], np.array(kept["corners"])[:5]
     np.testing.assert_allclose(*first, atol=0.002)
@@ -284,7 +284,7 @@ def test_more_counts_shrink_resamples_and_draws_and_leave_the_other_answer_where
 
 
 def test_what_the_lesson_of_doubt_keeps_is_made_again():
-    made, kept = doubt_made.looked(3_000), doubt.levels()[1]
+    made, kept = doubt_made.measured(3_000), doubt.levels()[1]
     np.testing.assert_allclose(made["angles"]["counts"], kept["angles"]["counts"], atol=0.1)
     # Two modes; where a start between them ends may depend on the last digit.
     starts = [np.array(one["angles"]["starts"]) for one in (made, kept)]

@@ -3,7 +3,7 @@
 import pytest
 
 from bnmf_core.boolean.three_variables import ThreeVariables
-from pages.lessons_parts import yes_no_said as said
+from pages.lessons_parts import yes_no_sentences as said
 from tests.pages.apps import page, words
 
 

@@ -103,9 +103,9 @@ def test_what_was_measured_is_taken_from_the_result(tmp_path, monkeypatch):
     study = AtlasStudy(AtlasPlan(seeds=2), ("wine", "digits"))
     kept = study.make(tmp_path / "first")
     assert asked == [RECOMMENDED, RECOMMENDED, PUBLISHED] * 2  # 3 wines are published, 10 digits
-    again = study.make(tmp_path / "second", kept=kept)
+    again = study.make(tmp_path / "second", earlier=kept)
     assert again.settings == kept.settings and len(asked) == 6
-    replace(study, plan=AtlasPlan(seeds=2, restarts=9)).make(tmp_path / "third", kept=kept)
+    replace(study, plan=AtlasPlan(seeds=2, restarts=9)).make(tmp_path / "third", earlier=kept)
     assert len(asked) == 12
 
 

@@ -182,11 +182,11 @@ def test_a_study_goes_on_from_what_is_kept(study, tmp_path, monkeypatch):
     study.save(tmp_path / "kept.json.gz")
     kept = StudyResult.load(tmp_path / "kept.json.gz")
     monkeypatch.setattr(measure, "measured", noting)
-    again = ONE.make(tmp_path / "cells", kept=kept)
+    again = ONE.make(tmp_path / "cells", earlier=kept)
     pd.testing.assert_frame_equal(again.values, study.values)
     assert measured == []
     longer = replace(ONE, plan=replace(FEW, long=70), parts=("long", "unbiased"))
-    longer.make(tmp_path / "cells", kept=kept)
+    longer.make(tmp_path / "cells", earlier=kept)
     assert measured and {place.part for place in measured} == {"long"}
 
 

@@ -15,7 +15,7 @@ from cnmf import cNMF
 def proposed(X, ranks, replicates, seed):
     """The most stable number of components, and their spectra (D, R) on the terms that it chose."""
     with tempfile.TemporaryDirectory() as folder:
-        # A cell of nothing has no total to be divided by.
+        # A cell of zeros has no total to divide by.
         cells = pd.DataFrame(X.T[X.sum(axis=0) > 0])
         cells.index, cells.columns = cells.index.map(str), [f"g{row}" for row in range(len(X))]
         cells.to_csv(f"{folder}/counts.txt", sep="\t")
@@ -24,8 +24,8 @@ def proposed(X, ranks, replicates, seed):
         found.factorize(worker_i=0, total_workers=1)
         found.combine()
         found.k_selection_plot(close_fig=True)
-        with np.load(found.paths["k_selection_stats"], allow_pickle=True) as kept:
-            stats = pd.DataFrame(kept["data"], columns=kept["columns"])
+        with np.load(found.paths["k_selection_stats"], allow_pickle=True) as stored:
+            stats = pd.DataFrame(stored["data"], columns=stored["columns"])
         rank = int(stats["k"][stats["silhouette"].astype(float).idxmax()])
         # As its tutorial: components far from their neighbours are outliers.
         found.consensus(rank, density_threshold=0.5, show_clustering=False, build_ref=False)

@@ -12,7 +12,7 @@ from nmf import run_nmf
 
 
 def fit(X, rank, algorithm, seed, mode="batch"):
-    """One factorization; it prints its progress, which is sent away."""
+    """One factorization; its printed progress is discarded."""
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         return run_nmf(
             X,
@@ -29,7 +29,7 @@ def updates(X, rank, count):
     """Seconds of multiplicative updates for the Kullback–Leibler divergence, from its own start."""
     options = {"init": "random", "beta_loss": "kullback-leibler", "algo": "mu", "tol": 0.0}
     times = []
-    # It cannot stop before it has looked at its error, every ten updates.
+    # It computes its error, and can stop, every ten updates.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         for most in (20, 20 + count):
             began = time.perf_counter()

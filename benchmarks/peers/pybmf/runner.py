@@ -36,8 +36,8 @@ def factorized(X, C, options):
 
 def main():
     """Answer every line of options {model, rank, threshold} with seconds and errors."""
-    given = np.load(sys.argv[1])
-    X, C = given["X"].astype(int), given["C"] > 0
+    arrays = np.load(sys.argv[1])
+    X, C = arrays["X"].astype(int), arrays["C"] > 0
     print(json.dumps({"ready": True, "version": __version__}), flush=True)
     for line in sys.stdin:
         try:

@@ -54,7 +54,7 @@ export default function (component) {
     area.append(line);
 
     const draw = epsilon => {
-      box.kept.epsilon = epsilon;
+      box.state.epsilon = epsilon;
       line.setAttribute("x1", across(epsilon));
       line.setAttribute("x2", across(epsilon));
       for (const { set, balls, dots, title, circle, color } of panels) {

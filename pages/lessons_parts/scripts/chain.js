@@ -12,10 +12,10 @@ export default function (component) {
       const at = ([x, y]) => [left + width / 2 + x * size, top + (one ? 165 : 90) - y * size];
       const shape = (corners, more) =>
         svg("polygon", { points: points(corners.map(at)), fill: "none", ...more });
-      const past = svg("g"), said = svg("text", { x: left + 8, y: top + 31 });
+      const past = svg("g"), caption = svg("text", { x: left + 8, y: top + 31 });
       area.append(
         svg("text", { x: left + 8, y: top + 14, "font-weight": 700 }, way.label),
-        said,
+        caption,
         ...data.answers.map(answer =>
           shape(answer, { stroke: HIGHLIGHT, "stroke-dasharray": "4 3", "stroke-width": 1 })
         ),
@@ -27,7 +27,7 @@ export default function (component) {
       );
       const now = svg("polygon", { "fill-opacity": 0.22, "stroke-width": 2 });
       area.append(now);
-      return { way, at, shape, past, now, said };
+      return { way, at, shape, past, now, caption };
     });
     data.legend.forEach((line, i) => {
       const color = [HIGHLIGHT, COLORS[0], COLORS[1], MUTED][i];
@@ -43,8 +43,8 @@ export default function (component) {
 
     const color = near => ({ 0: COLORS[0], 1: COLORS[1] })[near] ?? MUTED;
     const draw = count => {
-      box.kept.count = count;
-      for (const { way, at, shape, past, now, said } of panels) {
+      box.state.count = count;
+      for (const { way, at, shape, past, now, caption } of panels) {
         const seen = Math.min(count, way.corners.length);
         const near = way.near.slice(0, seen);
         past.replaceChildren(
@@ -56,7 +56,7 @@ export default function (component) {
         now.setAttribute("fill", color(near[seen - 1]));
         now.setAttribute("stroke", color(near[seen - 1]));
         const of = answer => near.filter(one => one === answer).length;
-        said.textContent = `first ${of(0)} · second ${of(1)}`;
+        caption.textContent = `first ${of(0)} · second ${of(1)}`;
       }
     };
     const row = html("div", { className: "row" });
@@ -72,7 +72,7 @@ export default function (component) {
       play.textContent = "▶ Play";
     };
     const run = () => {
-      let count = (box.kept.count ?? data.count) >= data.count ? 1 : box.kept.count;
+      let count = (box.state.count ?? data.count) >= data.count ? 1 : box.state.count;
       play.textContent = "❚❚ Stop";
       box.timer = setInterval(() => {
         if (!box.isConnected) return clearInterval(box.timer);

@@ -18,13 +18,13 @@ function html(name, properties = {}, ...children) {
   return made;
 }
 
-// Build the picture anew where its data are new; what it keeps about itself stays in `box.kept`.
+// Build the picture anew where its data are new; its own state is in `box.state`.
 function fresh({ parentElement, data }, build) {
   const box = parentElement.querySelector(".picture");
   const now = JSON.stringify(data);
   if (box.shown === now) return;
   box.shown = now;
-  box.kept ??= {};
+  box.state ??= {};
   box.classList.toggle("presenting", data.presenting);
   box.replaceChildren();
   build(box, data);
@@ -102,17 +102,17 @@ const put = (group, x, y) => group.setAttribute("transform", `translate(${x} ${y
 
 // A slider with its name and its value in words.
 function slider(row, name, least, most, step, value, words, input, change) {
-  const said = html("output", { textContent: words(value) });
+  const output = html("output", { textContent: words(value) });
   const range = html("input", { type: "range", min: least, max: most, step, value });
   range.setAttribute("aria-label", name);
-  const tell = () => range.setAttribute("aria-valuetext", (said.textContent = words(+range.value)));
+  const tell = () => range.setAttribute("aria-valuetext", (output.textContent = words(+range.value)));
   tell();
   range.oninput = () => {
     tell();
     input(+range.value);
   };
   range.onchange = () => change(+range.value);
-  row.append(html("label", {}, name, range, said));
+  row.append(html("label", {}, name, range, output));
   return {
     range,
     set(next) {

@@ -1,4 +1,4 @@
-// Next and back by key, for a talk: the page is told, and draws the step.
+// Next and back by key, for a talk: the page receives them and draws the step.
 
 const WAYS = {
   ArrowRight: "next", PageDown: "next", " ": "next",

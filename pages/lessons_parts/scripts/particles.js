@@ -73,13 +73,13 @@ export default function (component) {
       svg("text", { transform: `translate(12 ${top + side / 2}) rotate(-90)`, "text-anchor": "middle" }, "log w")
     );
 
-    let places = (box.kept.places ?? data.places).map(place => [...place]);
+    let places = (box.state.places ?? data.places).map(place => [...place]);
     const bars = places.map((_, k) => {
       const y = 40 + 44 * k;
       const bar = svg("rect", { x: 360, y, height: 24, rx: 3, fill: COLORS[k] });
-      const said = svg("text", { y: y + 17, class: "weight" });
-      area.append(svg("text", { x: 340, y: y + 17 }, String(k + 1)), bar, said);
-      return { bar, said };
+      const caption = svg("text", { y: y + 17, class: "weight" });
+      area.append(svg("text", { x: 340, y: y + 17 }, String(k + 1)), bar, caption);
+      return { bar, caption };
     });
     const about = svg("text", { x: 340, y: 278, class: "discrepancy" });
     area.append(svg("text", { x: 340, y: 20, "font-weight": 700 }, "Stein weights"), about);
@@ -95,16 +95,16 @@ export default function (component) {
       });
       const equal = K.flat().reduce((a, b) => a + b, 0) / K.length ** 2;
       shared.forEach((weight, k) => {
-        const told = `${(100 * weight).toFixed(1)}%`;
+        const text = `${(100 * weight).toFixed(1)}%`;
         bars[k].bar.setAttribute("width", 300 * weight);
-        bars[k].said.setAttribute("x", 368 + 300 * weight);
-        bars[k].said.textContent = told;
-        handles[k].setAttribute("aria-valuetext", `weight ${told}`);
+        bars[k].caption.setAttribute("x", 368 + 300 * weight);
+        bars[k].caption.textContent = text;
+        handles[k].setAttribute("aria-valuetext", `weight ${text}`);
         put(handles[k], ...at(places[k]));
       });
       about.textContent =
         `discrepancy ${value.toPrecision(3)}; with equal weights ${equal.toPrecision(3)}`;
-      box.kept.places = places;
+      box.state.places = places;
     };
     const send = () => component.setStateValue("places", places);
     const handles = places.map((_, k) =>

@@ -8,16 +8,16 @@ export default function (component) {
     const whole = [0, Math.max(...every)];
     const strips = data.lengths[0].draws.map((_, k) => {
       const top = 18 + k * (tall + gap);
-      const said = svg("text", { x: left, y: top - 5, "font-weight": 700 });
+      const caption = svg("text", { x: left, y: top - 5, "font-weight": 700 });
       const [most, least] = [12, tall].map(y => svg("text", { x: left - 5, y: top + y, "text-anchor": "end" }));
       const line = svg("polyline", { fill: "none", stroke: COLORS[k], "stroke-width": 1.5 });
       area.append(
         svg("rect", {
           x: left, y: top, width: right - left, height: tall, fill: "var(--st-secondary-background-color)",
         }),
-        said, most, least, line
+        caption, most, least, line
       );
-      return { top, said, most, least, line };
+      return { top, caption, most, least, line };
     });
     area.append(svg("text", { x: (left + right) / 2, y: 306, "text-anchor": "middle" },
       "draws of each chain: angle to the first answer"));
@@ -52,7 +52,7 @@ export default function (component) {
 
     const draw = length => {
       const one = data.lengths[length];
-      strips.forEach(({ top, said, most, least, line }, k) => {
+      strips.forEach(({ top, caption, most, least, line }, k) => {
         const chain = one.draws[k];
         const [low, high] = data.common ? whole : [Math.min(...chain), Math.max(...chain)];
         const at = (value, n) => [
@@ -60,7 +60,7 @@ export default function (component) {
           top + tall - 3 - ((tall - 6) * (value - low)) / (high - low),
         ];
         line.setAttribute("points", points(chain.map(at)));
-        said.textContent = `Chain ${k + 1}: R̂ by itself ${one.alone[k].toFixed(2)}`;
+        caption.textContent = `Chain ${k + 1}: R̂ by itself ${one.alone[k].toFixed(2)}`;
         most.textContent = `${high}°`;
         least.textContent = `${low}°`;
       });

@@ -71,7 +71,7 @@ export default function (component) {
       return dot;
     });
 
-    let corners = (box.kept.corners ?? data.corners).map(corner => nearest(room, corner));
+    let corners = (box.state.corners ?? data.corners).map(corner => nearest(room, corner));
     const live = html("p", { className: "live" });
     live.setAttribute("aria-live", "polite");
 
@@ -83,14 +83,14 @@ export default function (component) {
       shape.setAttribute("points", points(corners.map(flip)));
       dots.forEach((dot, n) => dot.setAttribute("fill", misses[n] > 1e-12 ? COLORS[1] : "currentColor"));
       handles.forEach((group, k) => put(group, ...flip(corners[k])));
-      const told = `Error ${(100 * error).toFixed(2)}%`;
-      handles.forEach(group => group.setAttribute("aria-valuetext", told));
+      const text = `Error ${(100 * error).toFixed(2)}%`;
+      handles.forEach(group => group.setAttribute("aria-valuetext", text));
       live.replaceChildren(
-        html("strong", { textContent: told, className: "error" }),
+        html("strong", { textContent: text, className: "error" }),
         outside ? `, ${outside} of ${misses.length} points outside the triangle`
           : ", every point inside the triangle"
       );
-      box.kept.corners = corners;
+      box.state.corners = corners;
     };
     const send = () => component.setStateValue("corners", corners);
 
@@ -128,12 +128,12 @@ export default function (component) {
       return ways.map(([c, s]) => [radius * c, radius * s]);
     };
     const turn = degrees => {
-      box.kept.turn = degrees;
+      box.state.turn = degrees;
       corners = turned(degrees);
       draw();
     };
     const row = html("div", { className: "row" });
-    const first = box.kept.turn ?? data.turn;
+    const first = box.state.turn ?? data.turn;
     const turner = slider(row, "Turn the triangle", 0, 120, 1, first, x => `${x}°`, turn, send);
     // Inside, the triangle is turned by dragging it about its middle, also where a talk has no row.
     const angle = event => {
@@ -143,10 +143,10 @@ export default function (component) {
     shape.addEventListener("pointerdown", event => {
       event.preventDefault();
       shape.setPointerCapture(event.pointerId);
-      const from = angle(event) - (box.kept.turn ?? data.turn);
+      const from = angle(event) - (box.state.turn ?? data.turn);
       shape.onpointermove = next => {
         turn((((Math.round(angle(next) - from) % 120) + 120) % 120));
-        turner.set(box.kept.turn);
+        turner.set(box.state.turn);
       };
     });
     const end = () => {

@@ -1,19 +1,19 @@
-"""What is seen, in sentences."""
+"""Sentences on the density of three binary variables."""
 
 import numpy as np
 
 from bnmf_core.boolean.three_variables import ThreeVariables
 
-# Nearer to 0 or 1 than that is no or yes.
+# Distance from 0 or 1 that counts as no or yes.
 NEAR = 0.02
-# Squared errors below that are none.
+# Smaller squared errors count as 0.
 EXACT = 1e-9
-# So many places of one height are listed; more are a ridge.
+# Most listed maxima of one height; more are a ridge.
 LISTED = 2
 
 
 def fit(found: ThreeVariables) -> str:
-    """Whether 0 and 1 can explain what is observed."""
+    """Whether binary values can fit the observations."""
     corners = found.best_corners
     misfit = float(found.misfit(corners[0]))
     if misfit > EXACT:
@@ -31,7 +31,7 @@ def fit(found: ThreeVariables) -> str:
 
 
 def largest(found: ThreeVariables) -> str:
-    """Where the density is largest."""
+    """The maxima of the density."""
     if not found.bounded:
         return (
             "Under this prior the density grows without bound at 0 and at 1, so that it is largest "
@@ -66,19 +66,19 @@ def _at_one_place(found: ThreeVariables, place: np.ndarray) -> str:
 
 
 def means(found: ThreeVariables) -> str:
-    """Where draws lie, against the maximum."""
-    told = f"Draws lie at {_place(found.means)} on average"
+    """The mean of draws, compared with the maximum."""
+    sentence = f"Draws lie at {_place(found.means)} on average"
     if not found.bounded or len(found.maxima) > 1:
-        return f"{told}: three observations with noise as large as themselves settle little."
+        return f"{sentence}: three observations with noise as large as themselves settle little."
     away = float(np.abs(found.means - found.maxima[0]).max())
     sides = (found.means > 0.5) != (found.maxima[0] > 0.5)
     if sides.any():
         names = [name for name, other in zip("xyz", sides, strict=True) if other]
         return (
-            f"{told}, up to {away:.2f} away: cut at ½, the mean says the opposite of the "
+            f"{sentence}, up to {away:.2f} away: cut at ½, the mean says the opposite of the "
             f"maximum for {' and '.join(names)}."
         )
-    return f"{told}, up to {away:.2f} away; cut at ½, both say the same."
+    return f"{sentence}, up to {away:.2f} away; cut at ½, both say the same."
 
 
 PRINTED = (

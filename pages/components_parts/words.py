@@ -101,7 +101,7 @@ def _component(
         words.setdefault(k, []).append((word, changed))
     partners = [found for k, found in words.items() if angles[k] <= NO_COUNTERPART]
     differing = max(sum(changed for _, changed in found) for found in partners)
-    change = f"up to {differing} of {count:d} {noun} differ" if differing else f"the same {noun}"
+    change = f"up to {differing:d} of {count:d} {noun} differ" if differing else f"the same {noun}"
     if without := int((angles > NO_COUNTERPART).sum()):
         change += f" where it has a counterpart; none in {without:d}"
     if len(partners) == 1:

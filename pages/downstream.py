@@ -20,7 +20,7 @@ if scores.empty:
     view.nothing(
         "No label can be scored: at least two of its classes need five members each."
         if analysis.dataset.labels
-        else "These data have no labels. A column of words in a CSV file becomes one.",
+        else "These data have no labels. A column of words in a CSV file becomes a label.",
         "data",
     )
 labels = list(dict.fromkeys(scores["label"]))
@@ -52,8 +52,8 @@ if explained.table is not None and (explained.table["verdict"] == MATTERS).any()
     st.metric(
         "Winners that suffice",
         f"{of_label.suffice:d} for {len(of_label.best):d} classes",
-        help="With so many factorizations, every class has one of its best among them; 1 when a "
-        "single one is the best of all classes, or as good as the best.",
+        help="The smallest number of factorizations that contains one of the best for every "
+        "class; 1 if a single one is the best, or as good as the best, for all classes.",
     )
 if mixture is not None and mixed is None and mixture.reason:
     st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))

@@ -15,7 +15,7 @@ from studies.transfer.plan import PARTS
 guard.enter("starts")
 study = full("transfer")
 if study is None:
-    st.info("The stored study is missing; `python -m studies transfer --keep` makes it.")
+    st.info("The stored study is missing; `python -m studies transfer --keep` computes it.")
 else:
     present = set(study.values["problem"])
     parts = {key: words for key, (words, _) in PARTS.items() if key in present}

@@ -46,8 +46,8 @@ view.chart(
         title=f"{study.labels[problem]}: persistence of the covering number",
         logarithmic_radius=True,
     ),
-    "How many balls of radius ε cover 1,000 samples: mean and range of the repetitions. A sampler "
-    "that falls to 1 before “All modes” does has seen one mode only.",
+    "The number of balls of radius ε that cover 1,000 samples: mean and range of the repetitions. "
+    "A sampler that falls to 1 before “All modes” does has visited one mode only.",
     name="study",
     origin=origin,
     table=curves,

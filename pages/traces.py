@@ -19,11 +19,11 @@ analysis = look.analysis
 traces = {run.id: analysis.trace(run.id, MOST_STATES) for run in analysis.runs}
 traces = {run_id: table for run_id, table in traces.items() if len(table)}
 if not traces and look.passing:
-    view.nothing("No run of chains has ended yet. Traces are drawn when one has.")
+    view.nothing("No run with chains has ended yet. Traces are drawn when one has.")
 if not traces:
     view.nothing(
-        "None of these runs is a sampler's. Explorers make each factorization on its own: there "
-        "is no chain to follow. Run Gibbs or HMC on the same data to see one.",
+        "None of these runs is from a sampler. Explorers make each factorization independently, "
+        "so there is no chain. Run Gibbs or HMC on the same data to see one.",
         "run",
     )
 settled.show(look)
@@ -44,7 +44,7 @@ quantity = st.sidebar.selectbox(
     followed,
     key=link.key("quantity"),
     format_func=lambda key: followed[key].label,
-    help="All of them stay the same when components change places or scale.",
+    help="All are invariant to the order and scale of components.",
 )
 link.share("quantity")
 described = followed[quantity]

@@ -12,8 +12,8 @@ look = panel.look(tree_stage.STAGE)
 part = tree_stage.STAGE.of(look.analysis)
 if part is None:
     view.nothing(
-        "None of these runs is a tree. RRT grows one from solved or known factorizations towards "
-        "where nothing is known yet; lesson 4 shows one beside a chain.",
+        "None of these runs is a tree. RRT grows one from converged or known factorizations "
+        "towards unexplored regions; lesson 4 shows one beside a chain.",
         "run",
         "lessons",
     )
@@ -34,7 +34,7 @@ with left:
 with right:
     view.chart(
         growth(part.table, look.styles),
-        "A line that flattens is a tree that has nowhere left to go. Draw a lasso or a box to "
+        "A line that flattens is a tree that finds no further regions. Draw a lasso or a box to "
         "bring nodes into focus on all pages.",
         name="tree_growth",
         origin=origin,

@@ -38,7 +38,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
         " ".join(sorted(english_stop_words())) if has_texts else "",
         height=100,
         key=f"stop_words_{dataset_id}",
-        help="They are left out. Add or remove some; capitals make no difference.",
+        help="Excluded words. Add or remove some; upper and lower case are the same.",
     )
     columns = st.columns(3)
     fewest = columns[0].number_input(
@@ -56,7 +56,7 @@ def _choices(dataset_id: str, dataset: Dataset, change: Change) -> None:
         50.0 if has_texts else 100.0,
         format="%g",
         key=f"largest_{dataset_id}",
-        help="Part of the documents that a word stands in at most.",
+        help="Maximum document frequency: the largest share of documents that contain a word.",
     )
     most = columns[2].number_input(
         "Vocabulary size",

@@ -11,9 +11,10 @@ from pages.frame.view import chart
 from studies.stein.arrival import WEIGHTS, as_they_arrive
 
 READING = {
-    "weighted": "Lower and further left is better: nearer to the posterior in fewer seconds.",
-    "equal": "Solvers come out low here without being nearer: solved factorizations have small "
-    "slopes.",
+    "weighted": "Lower and further left is better: a better approximation of the posterior in "
+    "fewer seconds.",
+    "equal": "Solvers are low here because gradients are small at optima, not because they "
+    "approximate the posterior.",
 }
 
 

@@ -54,11 +54,13 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         view.problem(unreadable[run_id])
     lost = set(lost_runs(store())) if gone or not by_id else set()
     if gone & lost:
-        view.problem("These runs are on the disk, but not in the list, which was lost or damaged.")
+        view.problem(
+            "These runs are on disk, but missing from the list, which was lost or damaged."
+        )
     not_found("run", gone - unreadable.keys() - {run.id for run in failed} - lost)
     if not by_id:
         if lost:
-            view.nothing("The list of runs was lost. The page Runs brings them back.", "runs")
+            view.nothing("The list of runs was lost. The page Runs restores it.", "runs")
         if gone:
             st.stop()
         view.nothing(

@@ -30,7 +30,7 @@ def _atlas() -> None:
         CARDS / "atlas.png",
         "Bars: the share of restarts that miss the most probable mode, by dataset.",
     )
-    st.markdown("**How often does a published factorization depend on where its start began?**")
+    st.markdown("**How often does a published factorization depend on its random start?**")
     link.to("atlas")
 
 

@@ -37,7 +37,9 @@ def made(work: Work, button: str, name: str, so_far: Callable[[], None] | None =
     if status.status == "failed":
         view.problem(status.message)
     if status.status == "cancelled":
-        st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
+        st.info(
+            "The study was cancelled; its results so far are stored, and it continues from there."
+        )
     start(work, button, name)
     st.stop()
 

@@ -27,7 +27,7 @@ def show(study: RankStudy, question: RankQuestion) -> None:
     if model == question.model:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("These are counts, and this study took their noise to be Gaussian.")
+        st.caption("These are counts, and this study assumed Gaussian noise.")
         does = "Compare ranks" if other is None else "Show the study"
         key = asking.NEW if other is None else other.key
         arguments = (question.dataset, key, model)

@@ -13,7 +13,7 @@ from pages.frame.services import runner, store
 from pages.frame.words import plain, size
 from pages.run_parts.request import Request
 
-MEASURING = "How long that takes is being measured on these data."
+MEASURING = "The time is being estimated on these data."
 # Bytes below which memory and disk are not mentioned.
 TRIFLE = 200e6
 

@@ -199,7 +199,7 @@ def _algorithms() -> tuple[list[str], int, int]:
         1,
         100_000,
         key="particles",
-        help="How many each algorithm makes that looks for them, one by one.",
+        help="The number of each algorithm that finds them independently.",
     )
     draws = right.number_input(
         "Draws", 1, 100_000, key="draws", help="How many each sampler makes, in all its chains."
@@ -241,8 +241,8 @@ def _seed() -> tuple[int, int, float, float, str]:
         20,
         1,
         key="repeats",
-        help="Runs of each algorithm, with this seed and the next ones. The page Scoreboard tells "
-        "how much of a difference is luck.",
+        help="Runs of each algorithm, with this seed and the next ones. The page Scoreboard shows "
+        "which differences are chance.",
     )
     holdout = third.number_input(
         "Hold out (%)",
@@ -250,7 +250,7 @@ def _seed() -> tuple[int, int, float, float, str]:
         50,
         0,
         key="holdout",
-        help="Observations that no factorization sees; labels are then told of those only.",
+        help="Observations that no factorization sees; labels are then predicted for those only.",
     )
     seconds = fourth.number_input(
         "Budget (s)",

@@ -25,8 +25,8 @@ def choose() -> tuple[str, bool]:
         index=offered.index(default_scheduler()),
         format_func=lambda address: address or HERE,
         key="scheduler",
-        help="The workers of a dask scheduler make the steps; the results are the same and are "
-        "kept here.",
+        help="The workers of a dask scheduler compute the steps; the results are the same and are "
+        "stored here.",
     )
     local_otherwise = st.checkbox(
         "Run on this machine if the scheduler does not answer", key="local_otherwise"
@@ -54,5 +54,5 @@ def start(
     except SchedulerError:
         if not local_otherwise:
             raise
-        st.toast("The scheduler did not answer; the runs are made on this machine.")
+        st.toast("The scheduler did not answer; the runs are computed on this machine.")
         return runner().start(dataset_id, specs, launch_name=name)

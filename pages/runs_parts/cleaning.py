@@ -23,8 +23,8 @@ def show() -> None:
     """A closed panel; the search for unused data starts on a click."""
     with st.expander("Free space"):
         st.caption(
-            "Comparisons of runs that were deleted or have gone on, and data without runs, stay "
-            "until they are removed here. Comparisons are computed again when they are needed."
+            "Comparisons of deleted or continued runs, and data without runs, are stored until "
+            "you remove them here. Comparisons are computed again when needed."
         )
         again = st.session_state.pop(_AGAIN, False)
         if st.button("Look for what can be removed", key="find_unused") or again:
@@ -44,8 +44,8 @@ def show() -> None:
             list(labels),
             key="unused_picked",
             format_func=labelled(labels),
-            help="Data have to be brought in again once they are removed; comparisons are computed "
-            "again when they are opened. Runs are deleted in their own boxes, above.",
+            help="Removed data must be uploaded again; comparisons are computed again when "
+            "opened. Delete runs in their own boxes, above.",
         )
         chosen = [entry for entry in found if entry.key in picked]
         total = size(sum(entry.bytes for entry in chosen))

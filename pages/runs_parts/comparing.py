@@ -30,7 +30,7 @@ def bar(launches: Sequence[Launch]) -> None:
         two = len(kinds) > 1 and len(ticked) == 2
         across = two and st.button("Compare their components", key="match_analyses")
         if len(kinds) > 1:
-            st.caption("Only launches of the same data and number of components go together.")
+            st.caption("Only launches of the same data and number of components can be compared.")
         elif not several:
             st.caption("Tick another one of the same data and number of components.")
     if pressed:

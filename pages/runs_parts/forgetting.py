@@ -14,8 +14,8 @@ def show() -> None:
     """A closed panel that lists the data before the user confirms the deletion."""
     with st.expander("Delete all my data"):
         st.caption(
-            "This removes everything that you keep here, and cannot be undone. To keep something, "
-            "download its archive under Overview first."
+            "This removes all your data here, and cannot be undone. To keep something, download "
+            "its archive under Overview first."
         )
         if st.button("Show what would be deleted", key="ask_to_forget"):
             st.session_state[_ASKED] = True

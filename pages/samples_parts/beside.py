@@ -55,7 +55,7 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
             basis_images(
                 images, dataset.image_shape, ranks, title="Most typical observations", called=called
             ),
-            "Observations with the largest share of each component, the largest first.",
+            "The observations with the largest share of each component, in decreasing order.",
             name="typical",
             origin=look.origin,
             table=rows,

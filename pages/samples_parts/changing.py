@@ -50,8 +50,7 @@ def ask(look: Lens, found: Grouping, changed: Regrouped) -> Grouping:
             index=list(options).index(kind),
             format_func=labelled(options),
             key="samples_asked",
-            help="Each of these is counted for itself. Only draws of chains that have settled are "
-            "asked.",
+            help="Each of these is counted separately. Only draws of converged chains are used.",
         )
     others, what = kinds[kind]
     return replace(found, others=others, what=what)

@@ -13,8 +13,8 @@ from pages.samples_parts.grouping import Grouping
 # A reconstruction with this cosine similarity is a good one.
 WELL = 0.9
 GROUPED = (
-    "An observation stands in the group of the component with its largest share. In each group "
-    "larger shares come first."
+    "Observations are grouped by the component with their largest share. In each group larger "
+    "shares come first."
 )
 
 
@@ -49,7 +49,7 @@ def ask(dataset: Dataset, found: Grouping) -> Bars:
     )
     amounts = sample_amounts(found.A, found.W)
     order, reading = {
-        "Total": (by_total(amounts), "Observations stand from the largest total to the smallest."),
+        "Total": (by_total(amounts), "Observations are sorted by total, the largest first."),
         "File order": (np.arange(dataset.N), "Observations stand in the order of the file."),
     }.get(sorted_by, (found.order, GROUPED))
     what = "totals" if shown == "Totals" else "shares"

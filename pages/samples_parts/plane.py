@@ -14,7 +14,7 @@ from pages.samples_parts.grouping import Grouping
 
 # Most observations before points hide each other.
 MANY = 2_000
-HELP = "A grid in place of the points: the darker a cell is, the more observations lie in it."
+HELP = "A grid instead of points: darker cells contain more observations."
 
 
 def show(

@@ -27,7 +27,7 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
             max(largest, look.modes.threshold),
             float(look.modes.threshold),
             key=f"board_radius_{look.metric}",
-            help="The covering number counts balls of this radius. It begins with the threshold "
+            help="The covering number counts balls of this radius. The default is the threshold "
             "between modes.",
         )
     board = Board(look.analysis, look.metric, look.modes, float(radius))
@@ -61,7 +61,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     several = any(len(ids) > 1 for ids in board.groups.values())
     event = view.table(
         styled,
-        "A row for each criterion, a column for each method",
+        "One row per criterion, one column per method",
         height=38 + 35 * len(shown),
         key="scoreboard",
         on_select="rerun",
@@ -73,8 +73,8 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         | {
             "better": st.column_config.TextColumn(help="Whether more of it is better, or less."),
             "biased towards": st.column_config.TextColumn(
-                help="Whom a criterion favours by what it measures: optimizers, that look for the "
-                "best fit, or draws, that lie where the posterior has its mass."
+                help="The methods that a criterion favours by design: optimizers, which search "
+                "for the best fit, or samplers, whose draws lie where the posterior has its mass."
             ),
         },
     )
@@ -91,7 +91,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
             metric=look.metric,
             threshold=f"{look.modes.threshold:.6g}",
         )
-    words = "Shaded is the best of its row. Click a number for the way to where it comes from."
+    words = "The best of each row is shaded. Click a number to open its page."
     if several:
         words += " Of repetitions: the median, and from least to most."
     if found["doubt"].any():
@@ -135,7 +135,7 @@ def _width(column: pd.Series) -> int:
 def wait(look: Lens) -> None:
     """Progress of the first unfinished stage."""
     if look.passing:
-        st.caption("What takes long is computed when the other runs have ended.")
+        st.caption("The remaining numbers are computed when the other runs have ended.")
         return
     for stage in stages():
         if not watch.beside(look.analysis, stage, stage.label):

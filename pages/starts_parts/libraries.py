@@ -13,7 +13,7 @@ from pages.frame import view
 
 def show() -> None:
     """Download or upload a library of transforms."""
-    with st.expander("Libraries of transforms: download one, bring one in"):
+    with st.expander("Libraries of transforms: download or import"):
         left, right = st.columns(2, gap="medium")
         with left:
             _download()
@@ -46,7 +46,7 @@ def _download() -> None:
 def _bring_in() -> None:
     file = st.file_uploader("Bring in a library (NPZ)", "npz", key="library_upload")
     if file is None:
-        st.caption("Learned elsewhere, for instance on data like yours: arrays Q_A and Q_W.")
+        st.caption("Learned elsewhere, for example on data like yours: arrays Q_A and Q_W.")
         return
     try:
         found = TransformLibrary.load(io.BytesIO(file.getvalue()))

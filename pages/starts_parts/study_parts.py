@@ -22,8 +22,8 @@ def ask_scale(name: str) -> str:
         ERRORS,
         "error",
         f"{name}_scale",
-        help="Starts of different kinds differ in scale, which a solver "
-        "corrects at once. The best common scale takes that out of the comparison.",
+        help="Starts of different kinds differ in scale, which a solver corrects at once. The "
+        "best common scale removes this difference.",
     )
 
 
@@ -133,7 +133,7 @@ def _weights(study: StudyResult, origin: str) -> None:
 
 def what_holds(study: StudyResult) -> None:
     """The paper's claims, our numbers, and their measurement."""
-    with st.expander("What holds of the paper's claims, and what does not"):
+    with st.expander("Claims of the paper: reproduced or not"):
         for found in claims(study):
             words = f"**{plain(found.verdict)}**. {plain(found.numbers)}"
             st.markdown(f"- {plain(found.claim)}: {words}")

@@ -21,6 +21,7 @@ from bnmf_core.core.errors import (
     SchedulerError,
     SettingsError,
 )
+from bnmf_core.core.names import in_digits
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.plain import Plain
 from bnmf_core.core.problem import Problem
@@ -103,7 +104,7 @@ class Evidence:
         for name, value in (self.settings or {}).items():
             symbol = SYMBOLS.get(name, name)
             if isinstance(value, int | float):
-                terms.append(f"{symbol} = {value:.3g}")
+                terms.append(f"{symbol} = {in_digits(value)}")
             else:
                 terms.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
         return ", ".join(terms)

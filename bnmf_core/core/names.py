@@ -4,12 +4,14 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 MAX_NAME = 200
 
 # Other kinds of character that are never seen: control, format (right-to-left marks,
 # zero-width spaces), half of a surrogate pair, line and paragraph separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def clean_name(text: object, limit: int = MAX_NAME) -> str:
@@ -114,6 +116,21 @@ def percent(share: float) -> str:
         return "> 99.9 %"
     digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
     return f"{100 * share:.{digits}f} %"
+
+
+def in_digits(value: float, spec: str = ".3g") -> str:
+    """Format a number in significant digits, without an exponent or with a raised one.
+
+    >>> in_digits(18_421.0), in_digits(2.1e-5), in_digits(3e-9, "#.2g"), in_digits(0.2)
+    ('18,400', '0.000021', '3.0·10⁻⁹', '0.2')
+    """
+    number = format(value, spec)
+    mantissa, exponential, exponent = number.partition("e")
+    if not exponential:
+        return number
+    if -7 < int(exponent) < 10:
+        return f"{Decimal(number):,f}"
+    return f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}"
 
 
 def no_more(r_hat: float, ess: float) -> tuple[float, float]:

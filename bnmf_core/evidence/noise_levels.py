@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import in_digits
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.kinds import Kind, numbers_of
 from bnmf_core.evidence.noise import most_probable_noise, residual_noise
@@ -49,7 +50,7 @@ def own_noise(problems: Mapping[int, Problem]) -> str:
     priors = {
         rank: sources.of(one).dispersion for rank, one in problems.items() if sources.serve(one)
     }
-    fits = [f"{prior.median:.3g} at rank {rank}" for rank, prior in priors.items() if prior]
+    fits = [f"{in_digits(prior.median)} at rank {rank}" for rank, prior in priors.items() if prior]
     if not fits:
         return "The size of the noise follows from the mean."
     size = "The variance of a count with the mean y is y + y²/k; k is expected around that of a fit"

@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import in_digits
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, layout, safe
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, only_yes_and_no
@@ -75,11 +76,6 @@ def matrix_preview(
     if mask is not None:
         title += f"; blank: not seen ({1 - mask.mean():.1%})"
     return layout(figure, title, height=HEIGHT, margin={"b": 84})
-
-
-def in_digits(value: float) -> str:
-    """A number with three significant digits and no power of ten."""
-    return f"{float(f'{value:.3g}'):,.15g}"
 
 
 def corner(dataset: Dataset) -> pd.DataFrame:

@@ -8,9 +8,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import clean_names
+from bnmf_core.core.names import clean_names, in_digits
 from bnmf_core.figures.components import pictures
-from bnmf_core.figures.data import HEIGHT, block_means, in_digits
+from bnmf_core.figures.data import HEIGHT, block_means
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.spectra import on_axis

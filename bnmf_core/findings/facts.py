@@ -9,7 +9,7 @@ from importlib import resources
 from string import Formatter
 from typing import Any
 
-from bnmf_core.core.names import listed, percent
+from bnmf_core.core.names import in_digits, listed, percent
 
 # Largest numbers of modes and of names that a sentence lists.
 MODES, NAMES = 6, 4
@@ -122,7 +122,11 @@ class _Words(Formatter):
             words = self._modes(value if isinstance(value, tuple) else (value,))
             return words if format_spec.islower() else _capital(words)
         own = FORMATS.get(format_spec)
-        return format(value, format_spec) if own is None else own(value)
+        if own is not None:
+            return own(value)
+        if format_spec.endswith("g"):
+            return in_digits(value, format_spec)
+        return format(value, format_spec)
 
     def _modes(self, modes: Sequence[int]) -> str:
         """Modes by their numbers; a single one by its name, the first time."""

@@ -9,7 +9,7 @@ import streamlit as st
 from bnmf_core.analysis import stacking, stein
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
-from bnmf_core.core.names import percent
+from bnmf_core.core.names import in_digits, percent
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.rrt.analysis import variational
 from pages.frame.lens import Lens
@@ -76,8 +76,9 @@ def stacking_sentence(
             f"{sentence} It predicts no better than {which} by more than chance leaves "
             f"({nats:.2g} ± {error:.2g} nats), so these weights prefer no mode."
         )
+    better = f"{in_digits(nats)} ± {in_digits(error, '.2g')} nats"
     return (
-        f"{sentence} It predicts better than {which} by {nats:.3g} ± {error:.2g} nats: the mass "
+        f"{sentence} It predicts better than {which} by {better}: the mass "
         "says how probable a mode is under the model, the weight what it adds to a prediction."
     )
 

@@ -193,5 +193,5 @@ def test_the_prior_is_exponential(problem):
 def test_restarts_say_what_converged_is_meant_of(small):
     """Least squares: all that this likelihood knows is within the threshold or not."""
     made = engine.run(small, RunSpec("random_restarts", 3, "uniform", 2))
-    assert made.info["notes"][0].startswith("Converged is meant of the squared error")
+    assert made.info["notes"][0].startswith("Convergence refers to the squared error")
     assert "notes" not in engine.run(small, RunSpec("random_restarts", 3, "gaussian", 2)).info

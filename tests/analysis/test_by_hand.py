@@ -150,7 +150,7 @@ def test_what_is_kept_is_in_use_as_long_as_its_run_is_there(store, comparison):
 def test_a_component_that_is_not_there_cannot_be_held(comparison):
     with pytest.raises(SettingsError, match="no component 9"):
         LockedExploration(comparison, 0, (8,)).mask  # noqa: B018
-    with pytest.raises(SettingsError, match="leave one at least"):
+    with pytest.raises(SettingsError, match="leave at least one"):
         LockedExploration(comparison, 0, (0, 1, 2)).mask  # noqa: B018
 
 

@@ -79,7 +79,7 @@ def test_what_has_not_converged_is_no_answer():
 def test_all_components_cannot_be_held_and_a_search_can_be_cancelled():
     data = laurberg("unique")
     A, W = data.truth[0].A, data.truth[0].W
-    with pytest.raises(SettingsError, match="leave one at least"):
+    with pytest.raises(SettingsError, match="leave at least one"):
         solve_locked(data, A, W, np.ones(3, dtype=bool), range(2), 0)
     with pytest.raises(Cancelled):
         solve_locked(data, A, W, np.zeros(3, dtype=bool), range(2), 0, cancel=lambda: True)

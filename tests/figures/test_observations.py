@@ -10,8 +10,9 @@ from scipy import sparse
 
 from bnmf_core import Dataset, load_sample
 from bnmf_core.analysis.described import described, dominant_line, label_counts
+from bnmf_core.core.names import in_digits
 from bnmf_core.figures import observations as seen
-from bnmf_core.figures.data import in_digits, matrix_preview
+from bnmf_core.figures.data import matrix_preview
 from bnmf_core.figures.substitutions import SUBSTITUTIONS
 
 RNG = np.random.default_rng(0)

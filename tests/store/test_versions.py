@@ -154,7 +154,7 @@ def commands(heading: str) -> list[list[str]]:
     return [line.split()[1:] for line in re.findall(r"^bnmf .*", section, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("heading", ["Upgrades", "Where things are, and backups"])
+@pytest.mark.parametrize("heading", ["Upgrades", "Storage and backups"])
 def test_what_operators_are_told_to_call_works_in_this_order(
     left, heading, tmp_path, monkeypatch, capsys
 ):
@@ -175,7 +175,7 @@ def test_who_keeps_how_much_and_goes_is_called_as_operators_are_told(
 ):
     shutil.move(left[0], tmp_path / "all" / "owners" / "NUMBER")
     monkeypatch.setenv("BNMF_HOME", str(tmp_path / "all"))
-    called = commands("Who keeps how much, and who goes")
+    called = commands("Disk usage, and removing owners")
     assert [words[0] for words in called] == ["usage", "forget", "forget", "forget"]
     for words in called[:2]:
         assert main(words) == 0

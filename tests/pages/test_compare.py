@@ -171,7 +171,7 @@ def test_traces_of_hmc_show_its_trajectories_and_warn_where_they_creep(server, m
 def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
     app = page("traces", runs=compared[2])
     assert not app.exception
-    assert "no chain to follow" in words(app)
+    assert "there is no chain" in words(app)
 
 
 def test_the_short_study_is_made_here_and_kept(server, monkeypatch):

@@ -84,7 +84,7 @@ def test_a_gaussian_study_of_counts_offers_the_other_one(server):
     assert app.selectbox(key=f"rank_model_{data.hash}").value == "poisson"
     study_of(server, data, "gaussian")
     app = page("rank")
-    assert not app.exception and "took their noise to be Gaussian" in words(app)
+    assert not app.exception and "assumed Gaussian noise" in words(app)
     app.button(key="rank_of_counts").click().run()
     assert not app.exception and app.selectbox(key=f"rank_model_{data.hash}").value == "poisson"
     work = study_of(server, data, "poisson")

@@ -28,7 +28,7 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     said = words(app)
     assert "60 random restarts run until they converge" in said
     assert "4 Gibbs chains of 100 draws" in said
-    assert "is being measured on these data" in said and "First findings in about" not in said
+    assert "is being estimated on these data" in said and "First findings in about" not in said
     end = time.monotonic() + 60
     while "First findings in about" not in words(app.run()):
         assert time.monotonic() < end

@@ -266,7 +266,7 @@ def test_runs_whose_list_is_lost_are_offered_and_brought_back(server, finished):
     for asked in ({}, {"runs": ",".join(finished)}):
         said = words(page("overview", **asked))
         assert "The list of runs was lost" in said and "not found" not in said
-        assert ("not in the list, which was lost or damaged" in said) == bool(asked)
+        assert ("missing from the list, which was lost or damaged" in said) == bool(asked)
     app = page("runs")
     assert "made is on the disk, but not in the list below" in words(app)
     app.button(key="bring_back").click().run()

@@ -110,7 +110,7 @@ def page(request, opened, made):
     settle(shown, 800)
     shown.get_by_role("progressbar").first.wait_for(state="detached")
     # What is drawn again every second is faint for a moment.
-    shown.get_by_text("is being measured").first.wait_for(state="detached")
+    shown.get_by_text("is being estimated").first.wait_for(state="detached")
     shown.add_style_tag(content=STILL)
     shown.evaluate(UNFOLD)
     settle(shown, 300)

@@ -83,7 +83,7 @@ def test_the_page_shows_the_error_on_hidden_entries(server, hidden):
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
     assert len(titles) == 8 and any("Error on hidden entries" in title for title in titles)
-    assert "Hide entries on the Data page" not in words(app)
+    assert "Mask entries on the Data page" not in words(app)
 
 
 def test_the_figure_puts_each_factorization_at_its_two_errors():

@@ -221,7 +221,7 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert criteria["layout"]["yaxis"]["title"]["text"] == "unexplained deviance"
     told = words(app)
     assert "There is no evidence to compare" in told and "a distribution of whole" in told
-    assert "Gaussian and alike" not in told and "relative error" not in told
+    assert "assumes Gaussian noise" not in told and "relative error" not in told
     assert "Kullback–Leibler divergence" in app.selectbox(key=f"rank_study_{data.hash}").options[0]
     assert ranks.newest(server.store.root, data.hash, SQUARED_ERROR) is None
 

@@ -39,7 +39,7 @@ COLUMNS = {
     "mode": "mode",
     "error": "",
     "log_joint": "log joint (nats)",
-    "movement": "would still turn (°)",
+    "movement": "remaining rotation (°)",
     "converged": "converged",
     "seconds": "seconds",
 }

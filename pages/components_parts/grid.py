@@ -77,8 +77,8 @@ def _reading(rows: int, bands: Bands | None) -> str:
         sentence = ", ".join([*marks, "green reaches to 15°"])
         sentences += [
             f"{sentence[0].upper()}{sentence[1:]}.",
-            "A full circle marks a component that is determined, a half circle one that draws do "
-            "not confirm, an open circle one that is ambiguous.",
+            "Circles: full for determined, half for not confirmed by draws, open for ambiguous "
+            "components.",
         ]
     return " ".join(sentences)
 

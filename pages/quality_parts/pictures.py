@@ -12,7 +12,7 @@ def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[s
     return {
         "movement": (
             "Remaining rotation of each factorization",
-            "movement (°)",
+            "remaining rotation (°)",
             "The degrees by which a factorization would rotate at most if its iterations doubled. "
             "Smaller differences between factorizations are not meaningful.",
         ),

@@ -100,7 +100,7 @@ def dominant_line(dataset: Dataset) -> str:
         of_each = np.asarray(sums, dtype=float).ravel()
         part = of_each.max() / max(of_each.sum(), np.finfo(float).tiny)
         if len(of_each) >= FEW and part > MOST_OF_ALL:
-            seen = f"hardly sees the other {lines}" if part > NEARLY_ALL else "heeds it most"
+            seen = f"hardly sees the other {lines}" if part > NEARLY_ALL else "depends on it most"
             return (
                 f"“{names[int(of_each.argmax())]}” makes {percent(part)} of the sum of squares: "
                 f"the fit {seen}. If {lines} matter alike, divide each by its largest value first."

@@ -86,7 +86,7 @@ def test_nothing_is_said_from_draws_that_have_not_settled(two):
     assert found.facts["draws"] == []
     assert found.withheld[0]["said"] == "Where the Gibbs draws lie"
     (of_chains,) = [finding for finding in found.findings if finding.key == "chains"]
-    assert of_chains.said == chains.STAGE.of(two).unsettled[0].sentence
+    assert of_chains.sentence == chains.STAGE.of(two).unsettled[0].sentence
 
 
 def test_the_mixture_has_half_of_its_mass_at_each_of_the_two_solutions(two):

@@ -126,7 +126,8 @@ def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
     with chromium(1280, 720) as page:
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
-        for old, title in (("lesson", "A chain in its mode"), ("boolean_lesson", "Between 0 and 1")):
+        moved = {"lesson": "A chain in its mode", "boolean_lesson": "Between 0 and 1"}
+        for old, title in moved.items():
             page.goto(f"{address}/{old}")
             page.get_by_role("heading", name=title).wait_for()
             settle(page)

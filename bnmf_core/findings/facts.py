@@ -13,8 +13,8 @@ from bnmf_core.core.names import in_digits, listed, percent
 
 # Largest numbers of modes and of names that a sentence lists.
 MODES, NAMES = 6, 4
-# Degrees: smaller remaining rotations are said to be at most this.
-LEAST_ROTATION = 0.001
+# Angles below this are rounding, in degrees as in ℓ1 units.
+IDENTICAL = 0.001
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _capital(words: str) -> str:
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
-    "rotation": lambda degrees: f"{max(degrees, LEAST_ROTATION):.2g}°",
+    "rotation": lambda degrees: f"{max(degrees, IDENTICAL):.2g}°",
     "list": _listed,
     "names": _some,
     "capital": _capital,

@@ -15,11 +15,9 @@ from bnmf_core.analysis.islands import Islands
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen
-from bnmf_core.findings.facts import Fact, fact, say
+from bnmf_core.findings.facts import IDENTICAL, Fact, fact, say
 from bnmf_core.registry import model_of
 
-# Angles below this are rounding, in degrees as in ℓ1 units.
-IDENTICAL = 0.001
 # Least share of the draws that is reported.
 NOTABLE = 0.1
 # A larger mass is reported as nearly all.

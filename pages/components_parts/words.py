@@ -72,8 +72,9 @@ def show(look: Lens, rows: np.ndarray, names: list[str], options: TermOptions) -
         heading = f"{numbered(called)[component]} · prevalence {percent(common[0, component])}"
         _component(heading, part, names, angles[:, component], options.count, dataset)
     topics = f" Names of topics are the first words at {RELEVANCE:g}." if dataset.of_words else ""
-    ends = "0 is distinctive, 1 is frequent."
-    st.caption(f"Ranked by relevance {options.relevance:g}: {ends}{topics}")
+    st.caption(
+        f"Ranked by relevance {options.relevance:g}: 0 is distinctive, 1 is frequent.{topics}"
+    )
     notes = [note.caption if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     named["prevalence"] = common[found["factorization"], found["component"]]

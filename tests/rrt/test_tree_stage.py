@@ -110,13 +110,12 @@ def test_distances_to_parents_positions_and_triangles_are_the_direct_ones(both):
     np.testing.assert_allclose(part.bases, bases)
 
 
-def test_of_many_nodes_a_part_is_shown_that_hangs_together(both, monkeypatch):
+def test_of_many_nodes_a_part_is_shown_that_hangs_together(both, tmp_path, monkeypatch):
     whole = tree_stage.STAGE.of(both)
     monkeypatch.setattr(tree_stage, "MOST_NODES", 12)
     monkeypatch.setattr(tree_stage, "LANDMARKS", 10)
-    folder = tree_stage.STAGE.folder(both)
-    tree_stage.compute(both, folder, lambda part: None, lambda: False)
-    part = tree_stage.read(both, folder)
+    tree_stage.compute(both, tmp_path, lambda part: None, lambda: False)
+    part = tree_stage.read(both, tmp_path)
     mine = part.table[part.table["tree"]]
     assert 1 < len(mine) <= 12 < part.nodes == whole.nodes
     grown = mine[mine["parent"] >= 0]

@@ -95,7 +95,7 @@ def show(board: Board, output: Output) -> None:
 
     def print_it() -> None:
         threshold = f"{board.modes.threshold:.3g}{distance.unit_behind}"
-        output.say(f"{summary} Modes are told apart at {threshold}.")
+        output.say(f"{summary} The threshold between modes is {threshold}.")
         marked = table["text"] + table["best"].map({True: " *", False: ""})
         cells = dict(zip(zip(table["criterion"], table["group"], strict=True), marked, strict=True))
         rows = []

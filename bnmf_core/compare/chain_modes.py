@@ -12,6 +12,7 @@ from scipy import sparse
 
 from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.compare.distances import find_distance, pairwise
+from bnmf_core.compare.modes import NEGLIGIBLE
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.particles import Particles
 from bnmf_core.lazy import lazy
@@ -20,8 +21,6 @@ csgraph = lazy("scipy.sparse.csgraph")
 
 # Maximum number of compared draws: of each chain, and of all chains.
 PER_CHAIN, TOGETHER = 200, 1000
-# Distances below this are rounding, in degrees as in ℓ1 units.
-NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Modes: groups of factorizations that tell the same story.
+"""Modes: groups of factorizations that agree.
 
 Complete linkage cut at a threshold: any two members of a mode are at most the threshold
 apart, so the threshold has a meaning in the distance's own unit. Where converged optima are among

@@ -83,6 +83,15 @@ def _sentence(package: str, key: str) -> str:
     return str(found)
 
 
+def rotation(degrees: float) -> str:
+    """A remaining rotation in two digits; less than ``IDENTICAL`` is rounding.
+
+    >>> rotation(0.7634), rotation(2e-7)
+    ('0.76°', '0.001°')
+    """
+    return f"{max(degrees, IDENTICAL):.2g}°"
+
+
 def _listed(values: Iterable[object]) -> str:
     return listed(f"{one:g}" if isinstance(one, float) else one for one in values)
 
@@ -98,7 +107,7 @@ def _capital(words: str) -> str:
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
-    "rotation": lambda degrees: f"{max(degrees, IDENTICAL):.2g}°",
+    "rotation": rotation,
     "list": _listed,
     "names": _some,
     "capital": _capital,

@@ -15,15 +15,13 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.modes import NEGLIGIBLE, Modes
+from bnmf_core.findings.facts import IDENTICAL, rotation
 from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
-
-# Smaller differences between factorizations are rounding, in any unit.
-ALIKE = 1e-6
 
 
 def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
@@ -131,7 +129,8 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = _in_address(float(linkage[-1, 2])) if len(linkage) else 0.0
     suggested = _suggested(analysis.cache_key, metric, analysis)
-    finest = structure.finest_threshold(analysis, metric)
+    unfinished = structure.finest_threshold(analysis, metric)
+    finest = max(unfinished, IDENTICAL) if unfinished else 0.0
     threshold = _threshold(suggested, finest, largest)
     modes = _modes(analysis.cache_key, metric, threshold, analysis)
     if damaged := store().notes.damaged(analysis.runs[0].dataset):
@@ -161,20 +160,21 @@ def _in_address(distance: float) -> float:
 def _threshold(suggested: float, finest: float, largest: float) -> float:
     """Select the threshold, from ``finest`` to ``largest``: closer members may yet merge."""
     now = link.get("threshold")
-    if largest <= ALIKE:
+    if largest <= NEGLIGIBLE:
         st.caption("All factorizations are the same under this distance.")
         return largest
     if finest >= largest:
         st.caption(
-            f"No two optima differ by more than their remaining rotation, {finest:.2g}°: they are "
-            "one mode."
+            f"No two optima differ by more than their remaining rotation, {rotation(finest)}: "
+            "they are one mode."
         )
         return finest
     largest = max(largest, suggested)  # where all are one mode, at what people call different
     if now is None or not finest <= now <= largest:
         link.put("threshold", suggested)
     limit = (
-        f" It cannot be below {finest:.2g}°, the remaining rotation of converged factorizations."
+        f" It cannot be below {rotation(finest)}, the remaining rotation of converged "
+        "factorizations."
         if finest
         else ""
     )

@@ -37,7 +37,7 @@ def test_the_document_holds_every_number_of_every_group(command, tmp_path):
 def test_people_get_a_table_with_the_best_marked(command):
     code, out, _ = command("compare", *DATA, *RUNS)
     assert code == 0
-    assert "that any run found" in out and "told apart at" in out
+    assert "that any run found" in out and "threshold between modes is" in out
     (line,) = [line for line in out.splitlines() if line.strip().startswith("modes found")]
     assert line.split()[2] == "2" and line.split()[-2:] == ["more", "optimizers"]
 

@@ -31,7 +31,7 @@ def described(dataset: Dataset) -> list[str]:
         facts.append(f"{whole.count:,} block{'s' * (whole.count != 1)}")
     if dataset.missing:
         known = int(dataset.hidden_entries()[1].sum())
-        hidden = f", {known:,} of them hidden on purpose" if known else ""
+        hidden = f", {known:,} of them masked on purpose" if known else ""
         part = percent(dataset.missing / (dataset.D * dataset.N))
         noun = "entry" if dataset.missing == 1 else "entries"
         facts.append(f"{dataset.missing:,} {noun} missing ({part}){hidden}")

@@ -39,7 +39,7 @@ LARGEST_USUAL = 8
 OF_COUNTS = (Kind.COUNTS, Kind.VARIED, Kind.SCALED)
 # Time of all other parts, relative to the time for the modes of all ranks.
 REST = 0.5
-# Time of hidden blocks, relative to the time of the restarts.
+# Time of held-out blocks, relative to the time of the restarts.
 HIDDEN = 0.5
 # Maximum seconds for the evidence of one mode of each rank, where it is not requested.
 PATIENCE = 900.0
@@ -66,7 +66,7 @@ class RankQuestion:
 
     @property
     def loss(self) -> Loss:
-        """The loss of the model, which measures hidden entries and fits."""
+        """The loss of the model, which measures held-out entries and fits."""
         return MODELS[self.model].loss(MODELS[self.model].Settings())
 
     @property

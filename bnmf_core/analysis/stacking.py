@@ -1,4 +1,4 @@
-"""Stacking weights of the modes that were weighed, from entries hidden on purpose."""
+"""Stacking weights of the modes that were weighed, from held-out entries."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ SEED = 31
 
 @dataclass(frozen=True, eq=False)
 class Stacking:
-    """Rows of members, and their log densities of hidden entries (K, n), in nats.
+    """Rows of members, and their log densities of held-out entries (K, n), in nats.
 
     Both are empty where there are fewer than two modes, or the data are too large.
     """
@@ -58,7 +58,7 @@ class Stacking:
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
-    """Store the log densities of hidden entries under the weighed modes."""
+    """Store the log densities of held-out entries under the weighed modes."""
     rows, data = list(evidence.STAGE.of(comparison).rows), comparison.seen_dataset
     log_density = np.zeros((0, 0))
     if len(rows) > 1 and data.D * data.N <= MOST_ENTRIES and not comparison.of_tiles:
@@ -82,7 +82,7 @@ def read(comparison: Comparison, folder: Path) -> Stacking:
 
 STAGE = Stage(
     key="stacking",
-    label="Predicting hidden entries",
+    label="Predicting held-out entries",
     needs=(evidence.STAGE,),
     version=1,
     compute=compute,

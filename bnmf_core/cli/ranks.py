@@ -1,4 +1,4 @@
-"""``ranks``: compare ranks by evidence, hidden entries, stability and number of modes."""
+"""``ranks``: compare ranks by evidence, held-out entries, stability and number of modes."""
 
 import argparse
 import math
@@ -35,7 +35,7 @@ SHOWN = {
     "error": "±",
     "sigma": "σ",
     "rate": "λ",
-    "hidden_error": "hidden",
+    "hidden_error": "held out",
     "hidden_error_spread": "±",
     "stability": "turn (°)",
     "modes": "modes",
@@ -45,7 +45,7 @@ SHOWN = {
 
 def add_commands(commands: Commands) -> None:
     """Add ``ranks``."""
-    words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
+    words = "compare numbers of components: evidence, held-out entries, stability, number of modes"
     command = commands.add("ranks", words, ranks, running.scheduling(of_runs=False))
     arguments.add_data(command)
     command.add_argument(
@@ -200,7 +200,7 @@ def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]
             known = known.assign(log_evidence=known["log_evidence"].map("{:.1f}".format))
         rows = known.itertuples(index=False)
         output.table(list(columns.values()), [list(row) for row in rows])
-        output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
+        output.say(f"Held out and fit: {loss.measure}, {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
         if sentence := say(of_counts(study)):

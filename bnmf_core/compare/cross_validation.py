@@ -72,7 +72,7 @@ def held_out_error(
     Cancelled
         When ``stopped()`` returned True.
     """
-    raise_if_cancelled(stopped, "the error on hidden entries")
+    raise_if_cancelled(stopped, "the error on held-out entries")
     rows, columns = block.rows, block.columns
     train_rows, train_columns = ~rows, ~columns
     if dataset.mask is not None:

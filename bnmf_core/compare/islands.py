@@ -272,7 +272,7 @@ def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> s
     0-based; on screen one more. missing : further modes, smaller ones, of which nothing is known.
     """
     K, kinds = family.size, np.unique(family)
-    among = f"of {K + missing} modes {K} were looked at: " if missing else ""
+    among = f"{K} of {K + missing} modes were examined: " if missing else ""
     if kinds.size == 1:
         whole = "one mode" if K == 1 else f"one connected family, shown as {K} pieces"
         return among + whole

@@ -51,7 +51,7 @@ def within_error(
 def hidden_errors(
     dataset: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss = SQUARED_ERROR
 ) -> np.ndarray | None:
-    """The measure of fit of each factorization over the entries that were hidden on purpose.
+    """The measure of fit of each factorization over the entries that were masked on purpose.
 
     That of the squared error is ‖X − AW‖/‖X‖.
 

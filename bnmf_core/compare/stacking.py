@@ -1,4 +1,4 @@
-"""Stacking weights: the mixture of factorizations that predicts hidden entries best.
+"""Stacking weights: the mixture of factorizations that predicts held-out entries best.
 
 Yao, Vehtari, Simpson & Gelman (2018), Using stacking to average Bayesian predictive distributions,
 Bayesian Analysis 13; Yao, Vehtari & Gelman (2022), Stacking for non-mixing Bayesian computations,
@@ -75,7 +75,7 @@ def hidden_predictions(
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> np.ndarray:
-    """Log densities of hidden entries under K factorizations, by observation and part.
+    """Log densities of held-out entries under K factorizations, by observation and part.
 
     Seen entries are cut into ``FOLDS`` parts at random. While one is hidden, each factorization is
     solved for again, from where it stands, so that it stays in its mode; the noise is what the best
@@ -100,7 +100,7 @@ def hidden_predictions(
     part = rng.integers(FOLDS, size=X.shape)
     found = []
     for fold in range(FOLDS):
-        raise_if_cancelled(cancel, "predicting hidden entries")
+        raise_if_cancelled(cancel, "predicting held-out entries")
         hidden = seen & (part == fold)
         rest, held_out = (
             Problem.without_model(

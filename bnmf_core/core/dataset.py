@@ -394,7 +394,7 @@ class Dataset:
         return dense(self.X)
 
     def hidden_entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """The values that were hidden on purpose, in place, and where they are known.
+        """The values that were masked on purpose, in place, and where they are known.
 
         Returns
         -------

@@ -91,13 +91,13 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
     """
     if not 0.0 < fraction <= LARGEST_HIDDEN:
         raise SettingsError(
-            f"The fraction to hide was {fraction!r}; above 0 and up to {LARGEST_HIDDEN:g} is "
+            f"The fraction to mask was {fraction!r}; above 0 and up to {LARGEST_HIDDEN:g} is "
             "allowed."
         )
     entries = dataset.D * dataset.N
     if dataset.is_sparse and entries > MOST_DENSE_ENTRIES:
         raise DataError(
-            f"{dataset.name!r} is sparse and has {entries:,} entries; entries can be hidden in a "
+            f"{dataset.name!r} is sparse and has {entries:,} entries; entries can be masked in a "
             f"dense matrix, or in a sparse one of at most {MOST_DENSE_ENTRIES:,}. Take fewer "
             "features or observations."
         )
@@ -107,9 +107,9 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
     count, places = round(fraction * dataset.observed), np.flatnonzero(free)
     if not 1 <= count <= places.size:
         raise SettingsError(
-            f"Hiding {fraction:.3g} of {dataset.observed:,} entries would hide {count:,}; at least "
-            f"1 and, so that every feature and observation keeps one, at most {places.size:,} can "
-            "be hidden."
+            f"Masking {fraction:.3g} of {dataset.observed:,} entries would mask {count:,}; at "
+            f"least 1 and, so that every feature and observation keeps one, at most "
+            f"{places.size:,} can be masked."
         )
     mask = before.copy()
     mask.flat[rng.choice(places, count, replace=False)] = False
@@ -118,10 +118,10 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
         values[~before] = dataset.hidden
     hidden, X = values[~mask], np.where(mask, X, 0.0)
     if not X.any():
-        raise DataError("Every entry that would be left is zero; hide fewer, or another choice.")
+        raise DataError("All remaining entries would be zero; mask fewer, or use another seed.")
     for array in (X, mask, hidden):
         array.flags.writeable = False
-    name = f"{dataset.name} ({100 * fraction:.3g} % hidden)"
+    name = f"{dataset.name} ({100 * fraction:.3g} % masked)"
     return dataclasses.replace(dataset, X=X, name=name, mask=mask, hidden=hidden)
 
 

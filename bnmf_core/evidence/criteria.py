@@ -19,7 +19,7 @@ STRONG = 3.0
 STANDARD_ERRORS = 2.0
 LABELS = {
     "evidence": "Log evidence",
-    "hidden": "Error on hidden entries",
+    "hidden": "Error on held-out entries",
     "stability": "Instability of components",
     "modes": "Number of modes",
 }
@@ -77,7 +77,7 @@ def by_evidence(
 
 
 def by_hidden(ranks: np.ndarray, squared: np.ndarray, a_cut: int) -> Criterion:
-    """The fewest components whose error on hidden blocks is within a standard error of the least.
+    """The fewest components whose error on held-out blocks is within a standard error of the least.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 - *Log evidence* of a model: log p(X | R) = log Σ_k Z_k + log R!, with Z_k the evidence
   of the modes that restarts find, see :mod:`bnmf_core.evidence.mode_evidence`; modes that no
   restart finds are missing, so it is a lower bound.
-- *Error on hidden entries* by bi-cross-validation, see :mod:`bnmf_core.compare.cross_validation`.
+- *Error on held-out entries* by bi-cross-validation, see :mod:`bnmf_core.compare.cross_validation`.
 - *Stability*: how far components of converged restarts are from the best one's.
 - *Number of modes* among converged restarts.
 
@@ -49,7 +49,7 @@ NOISES = ("free", "same")
 # Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
 # less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
-# What the restarts, the hidden blocks and the noise, or other noises of counts, take of the time,
+# What the restarts, the held-out blocks and the noise, or other noises of counts, take of the time,
 # about; the evidence takes the rest.
 RESTARTS_TAKE, HIDDEN_TAKES, NOISE_TAKES = 0.2, 0.1, 0.1
 LEFT_OUT = "It was left out to save time."
@@ -113,7 +113,7 @@ def rank_study(
     stopped: Stopped = never,
     keep: Path | None = None,
 ) -> RankStudy:
-    """Compare numbers of components by evidence, hidden entries, stability and number of modes.
+    """Compare numbers of components by evidence, held-out entries, stability and number of modes.
 
     Parameters
     ----------
@@ -306,8 +306,8 @@ def _checked(
 
 
 def _middle(ranks: Sequence[int]) -> int:
-    # The rank whose loss measures hidden entries at all ranks. The dispersion of counts depends on
-    # the rank, and losses at different dispersions cannot be compared.
+    # The rank whose loss measures held-out entries at all ranks. The dispersion of counts depends
+    # on the rank, and losses at different dispersions cannot be compared.
     return ranks[len(ranks) // 2]
 
 

@@ -136,7 +136,7 @@ class Variation:
 
 
 def variation(dataset: Dataset) -> Variation:
-    """Fit counts with as many components as predict hidden entries best; of a large X a part.
+    """Fit counts with as many components as predict held-out entries best; of a large X a part.
 
     A few entries that hold nearly all of ΣX are left out.
 
@@ -174,7 +174,7 @@ def _largest(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _predicting(X: np.ndarray, observed: np.ndarray, rng: np.random.Generator) -> Variation:
-    """The fit, of those with one component more each, that predicts hidden entries best."""
+    """The fit, of those with one component more each, that predicts held-out entries best."""
     hidden = observed * (rng.random(X.shape) < HIDDEN)
     seen = observed - hidden
     shown, least = X * seen, LEAST * X.mean()

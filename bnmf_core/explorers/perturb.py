@@ -136,9 +136,9 @@ def check(problem: Problem, settings: PerturbSettings) -> None:
     dataset = problem.dataset
     if dataset.missing:
         raise RunError(
-            f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and noisy copies of "
-            "the data can be made of whole data only; run this on the data before entries were "
-            "hidden, or fill the missing ones on the Data page."
+            f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and noisy copies "
+            "need complete data; run this on the data before entries were masked, or fill the "
+            "missing ones on the Data page."
         )
     dataset.known_factorizations(problem.rank)
 

@@ -109,13 +109,13 @@ def hidden_plot(
     by_means: float,
     axes: tuple[str, str] = (SQUARED_ERROR.axis, SQUARED_ERROR.axis),
 ) -> go.Figure:
-    """Error on hidden entries over the error on seen ones, one point per factorization.
+    """Error on held-out entries over the error on seen ones, one point per factorization.
 
     Parameters
     ----------
     table : columns run, converged, error and hidden. focus : (m,) bool, brought forward.
-    by_means : error on the hidden entries of putting the mean of each feature there.
-    axes : what the errors on seen and on hidden entries are.
+    by_means : error on the held-out entries of putting the mean of each feature there.
+    axes : what the errors on seen and on held-out entries are.
     """
     figure = Sketch()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
@@ -130,11 +130,11 @@ def hidden_plot(
             name=style.label,
             customdata=thin.customdata(rows, np.arange(len(table))),
             marker=markers(style, converged[rows], focus[rows]),
-            hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
+            hovertemplate="observed %{x:.5g}, held out %{y:.5g}<extra>" + style.label + "</extra>",
         )
     figure.update_xaxes(title=f"{axes[0]} on seen entries")
-    figure.update_yaxes(title=f"{axes[1]} on hidden entries")
-    title = f"Error on hidden entries (mean of each feature: {by_means:.3g}){thin.note}"
+    figure.update_yaxes(title=f"{axes[1]} on held-out entries")
+    title = f"Error on held-out entries (mean of each feature: {by_means:.3g}){thin.note}"
     return layout(figure, title, height=380)
 
 

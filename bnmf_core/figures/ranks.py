@@ -33,7 +33,7 @@ def rank_criteria(
     Parameters
     ----------
     table, criteria : as of :class:`~bnmf_core.evidence.rank_study.RankStudy`.
-    measure : what the error on hidden entries is.
+    measure : what the error on held-out entries is.
     """
     panels = {
         key: panel

@@ -1,6 +1,6 @@
 """One recommendation of the number of components, with a grade: clear, leaning or open.
 
-Two criteria measure how many components X needs: the evidence, and the error on hidden entries.
+Two criteria measure how many components X needs: the evidence, and the error on held-out entries.
 Instability of components and number of modes measure at which ranks restarts agree; they are shown
 with the recommendation but do not affect it.
 """
@@ -30,8 +30,8 @@ class Recommendation:
     Attributes
     ----------
     rank : the recommended rank; for an open grade, the choice of the evidence.
-    grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
-        hidden entries do not contradict it, or X holds counts and the hidden entries name fewer
+    grade : "clear": evidence and held-out entries agree. "leaning": the evidence leads and the
+        held-out entries do not contradict it, or X holds counts and the held-out entries name fewer
         components. "open": they disagree, or the evidence does not settle.
     alternatives : other ranks that a criterion names, the best first.
     statement, why : as facts.
@@ -81,7 +81,7 @@ def recommend(study: RankStudy) -> Recommendation:
     fewest = min(hinted, default=chosen)
     uneven = study.counts or study.grows
     if uneven and hidden.settles and hidden.chosen == fewest < chosen:
-        # Noise that grows with the mean looks like structure; hidden blocks do not share it.
+        # Noise that grows with the mean looks like structure; held-out blocks do not share it.
         others = tuple(r for r in named if r != fewest)
         key = "noise_of_counts_chosen" if study.counts else "noise_that_grows_chosen"
         why = (fact(key, rank=chosen),)

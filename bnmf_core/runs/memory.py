@@ -100,7 +100,7 @@ def _seen(dataset: Dataset, spec: RunSpec) -> int:
 
 
 def _masks(dataset: Dataset) -> tuple[int, int]:
-    """Bytes of the mask, and of hidden entries."""
+    """Bytes of the mask, and of held-out entries."""
     if not dataset.missing:
         return 0, 0
     return dataset.D * dataset.N, 0 if dataset.hidden is None else 8 * dataset.missing

@@ -186,7 +186,7 @@ def _dataset(folder: Path) -> Dataset:
             or (hidden < 0).any()
             or np.isinf(hidden).any()
         ):
-            raise StoreError("their hidden entries do not fit them")
+            raise StoreError("their held-out entries do not fit them")
         made = replace(made, hidden=hidden)
     if found.whole is not None:
         places = found.whole.sample

@@ -91,7 +91,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         list(shown),
         key=link.key("runs"),
         format_func=labelled(labels),
-        help="Runs of the same data and rank can be looked at together; the page Boolean takes "
+        help="Runs of the same data and rank can be compared; the page Boolean takes "
         "several ranks.",
         on_change=changed,
         placeholder="Choose at least one run",
@@ -166,8 +166,8 @@ def _elsewhere() -> str:
     """End of a sentence: where missing items may be, and what to do."""
     if owners.is_shared():
         return (
-            "or belong to somebody else. Choose another one, or ask for a link that its owner "
-            "makes with Show it to others, under Overview."
+            "or belong to another user. Choose another one, or ask its owner for a link "
+            "(Show it to others, under Overview)."
         )
     return "or the link was made on another computer. Choose another one, or ask for a new link."
 

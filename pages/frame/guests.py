@@ -43,10 +43,7 @@ def _guest(page: declared.Page, shown: str) -> None:
         st.stop()
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         name = services.places().shares.find(shown).name or "These runs"
-        st.markdown(
-            f":material/visibility: **{plain(name)}**: somebody shows this to you. You can look at "
-            "these runs and change nothing."
-        )
+        st.markdown(f":material/visibility: **{plain(name)}** is shared with you, read-only.")
         _to_ones_own()
     if not page.for_guests:
         view.nothing("This page is for runs of your own.", "overview", "components")

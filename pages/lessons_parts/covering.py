@@ -105,7 +105,7 @@ LESSON = Lesson(
         "{one_at_1}, the two narrow ones only {two_at_1}.",
         "At ε = 2.5 it is the other way round: {one_at_2} against {two_at_2}. Which set is the "
         "more diverse depends on the radius, so one radius alone says little.",
-        "So all radii are looked at, and what counts is what persists. Two modes need two balls "
+        "So compute the curve at all radii: what persists counts. Two modes need two balls "
         "from ε = {two_from:.1f} to {two_until:.1f}; one mode comes down to a single ball after "
         "ε = {one_until:.1f}. A long flat step of the curve is structure, a short one is scatter.",
     ),

@@ -62,7 +62,7 @@ def stacking_sentence(
     """
     favoured = int(of_mode.argmax())
     sentence = (
-        "Stacking weights are those of the mixture of modes that predicts hidden entries best; "
+        "Stacking weights are those of the mixture of modes that predicts held-out entries best; "
         f"mode {favoured + 1} has {percent(of_mode[favoured])}."
     )
     weighed = bool(table["mass"].notna().sum() > 1) and clear_winner(table) is not None

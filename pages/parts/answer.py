@@ -42,7 +42,7 @@ LATER: dict[Stage[Any], str] = {
     posterior.STAGE: "Draws within each mode",
     stein.STAGE: "Stein weights beside them",
     likelihood_power.STAGE: "How masses depend on the noise model",
-    stacking.STAGE: "Stacking weights from hidden entries",
+    stacking.STAGE: "Stacking weights from held-out entries",
 }
 
 # Stages behind sentences, the table of modes and facts of components.

@@ -19,7 +19,7 @@ def show(run_ids: Sequence[str], name: str) -> None:
     for share in made:
         _link(share)
     if not made:
-        words = "People with the link can look at these runs and change nothing."
+        words = "People with the link can view these runs and change nothing."
         if not owners.is_shared():
             words += " Anybody who opens this server without it can change everything."
         st.button(

@@ -62,9 +62,9 @@ def answer(question: RankQuestion, dataset: Dataset) -> RankStudy:
     if not work.ready():
         low, high = question.seconds(dataset)
         if _being_made(dataset) is None:
-            by, depends = "The error on hidden entries recommends", "converge slowly"
+            by, depends = "The error on held-out entries recommends", "converge slowly"
             if question.evidence:
-                by = "The evidence and the error on hidden entries recommend"
+                by = "The evidence and the error on held-out entries recommend"
                 depends = f"have {question.most_modes:d} modes or more"
             st.markdown(
                 f"{by} a rank. Stability and the number of modes stand beside. "
@@ -155,7 +155,7 @@ def _new(dataset: Dataset) -> RankQuestion:
             key=f"rank_evidence_{dataset.hash}_{key}_{last}",
             help=plain(
                 "It says how probable each rank is. With it, comparing takes about "
-                f"{duration(seconds)} or more. Hidden entries do without it."
+                f"{duration(seconds)} or more. Held-out entries do without it."
             ),
         )
     noise = "free"

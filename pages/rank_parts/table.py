@@ -14,7 +14,7 @@ COLUMNS = {
     "weighed": "modes weighed",
     "sigma": "σ",
     "rate": "λ",
-    "hidden_error": "error on hidden entries",
+    "hidden_error": "error on held-out entries",
     "hidden_error_spread": "±",
     "stability": "mean angle (°)",
 }

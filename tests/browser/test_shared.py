@@ -49,7 +49,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         anna.get_by_role("button", name="Take it back").wait_for()
         link = anna.get_by_test_id("stCode").locator("code").inner_text()
         ben.goto(link)
-        ben.get_by_text("somebody shows this to you").wait_for()
+        ben.get_by_text("is shared with you").wait_for()
         ben.get_by_role("heading", level=1, name="Overview").wait_for()
         ben.get_by_text("Export").wait_for()
         # While stages still end, the button may be taken away with what it is making.
@@ -59,7 +59,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         archive.value.save_as(tmp_path / "shown.zip")
         ben.get_by_test_id("stButtonGroup").get_by_text("Factorizations").click()
         ben.get_by_text("Each point is one whole factorization").first.wait_for()
-        ben.get_by_text("somebody shows this to you").wait_for()
+        ben.get_by_text("is shared with you").wait_for()
 
         still_open = ben.context.new_page()
         still_open.goto(link)
@@ -104,7 +104,7 @@ def test_thirty_browsers_look_at_one_link(chromium, tmp_path, monkeypatch, promi
         for page in pages:
             page.goto(f"{address}/overview?shown={link}&runs={me.runs}", wait_until="commit")
         for page in pages:
-            page.get_by_text("somebody shows this to you").wait_for()
+            page.get_by_text("is shared with you").wait_for()
             page.get_by_test_id("stPlotlyChart").first.wait_for()
             waited.append(time.monotonic() - began)
         for page in pages:

@@ -76,12 +76,12 @@ def test_entries_are_hidden_from_a_run(ask, command, home):
     (run,) = ask(*SMALL_RUN, *hide)["runs"]
     data = home.dataset(run["dataset"]["id"])
     whole = laurberg("two", rng=np.random.default_rng(5))
-    assert data.name == f"{whole.name} (30 % hidden)" and data.missing == round(0.3 * whole.X.size)
+    assert data.name == f"{whole.name} (30 % masked)" and data.missing == round(0.3 * whole.X.size)
     np.testing.assert_array_equal(data.hidden, whole.X[~data.mask])
     again = ask("run", home.add_dataset(whole), "--rank", "3", "--particles", "2", *hide)
     assert again["runs"][0]["dataset"]["id"] == data.hash
     code, _, error = command(*SMALL_RUN, "--hide", "1.5")
-    assert code != 0 and "The fraction to hide was 1.5" in error
+    assert code != 0 and "The fraction to mask was 1.5" in error
 
 
 def test_runs_of_the_terminal_and_of_the_dashboard_are_in_one_list(ask, command, home, small):

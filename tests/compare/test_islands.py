@@ -129,7 +129,7 @@ def test_one_mode_and_too_many():
     many = Pairs([infinite_solution(delta) for delta in np.linspace(0, 1, 14)])
     result = told(data, many, np.arange(14))
     assert result.verdict == (
-        "of 14 modes 12 were looked at: one connected family, shown as 12 pieces"
+        "12 of 14 modes were examined: one connected family, shown as 12 pieces"
     )
     assert (result.modes, result.family.size) == (14, 12)
 

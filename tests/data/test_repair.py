@@ -37,7 +37,7 @@ def test_hiding_keeps_the_values_and_one_entry_of_every_line(D, N, fraction, see
     assert hidden.mask.any(axis=0).all() and hidden.mask.any(axis=1).all()
     assert (hidden.X[~hidden.mask] == 0).all()
     np.testing.assert_array_equal(whole_of(hidden), X)
-    assert hidden.name == f"m ({100 * fraction:.3g} % hidden)"
+    assert hidden.name == f"m ({100 * fraction:.3g} % masked)"
     assert data.mask is None and (data.X == X).all()
 
 
@@ -94,12 +94,12 @@ def test_a_small_sparse_matrix_becomes_dense_and_a_large_one_is_refused(monkeypa
 
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 0.95, np.nan])
 def test_a_fraction_out_of_range_is_named(fraction):
-    with pytest.raises(SettingsError, match="The fraction to hide was"):
+    with pytest.raises(SettingsError, match="The fraction to mask was"):
         hide_entries(Dataset.from_array(np.ones((4, 5))), fraction, np.random.default_rng(0))
 
 
 def test_more_than_can_be_hidden_is_refused():
-    with pytest.raises(SettingsError, match="would hide 8"):
+    with pytest.raises(SettingsError, match="would mask 8"):
         hide_entries(Dataset.from_array(np.ones((3, 3))), 0.9, np.random.default_rng(0))
 
 

@@ -49,7 +49,7 @@ def test_evidence_that_noise_may_feign_does_not_outvote_hidden_entries():
 
 
 def test_a_component_that_is_missing_is_no_noise_that_grows():
-    """Where hidden entries do not settle, residuals are looked at with all components there are."""
+    """Where held-out entries do not settle, residuals of the largest rank decide."""
     rng = np.random.default_rng(0)
     Y = rng.gamma(0.6, size=(10, 3)) @ rng.gamma(0.6, size=(3, 25))
     Y[:5] *= 30.0

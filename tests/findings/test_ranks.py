@@ -44,13 +44,13 @@ def study(
 def test_two_criteria_that_agree_make_a_clear_recommendation():
     found = ranks.recommend(study(PEAK, AT_FIVE))
     assert (found.rank, found.grade, found.alternatives) == (5, "clear", ())
-    assert found.sentence == "5 components: the evidence leads by 30 nats, hidden entries agree."
+    assert found.sentence == "5 components: the evidence leads by 30 nats, held-out entries agree."
 
 
 @pytest.mark.parametrize(
     ("evidence", "hidden", "reason", "others"),
     [
-        (PEAK, AT_THREE, "The evidence chooses 5; the error on hidden entries chooses 3.", 3),
+        (PEAK, AT_THREE, "The evidence chooses 5; the error on held-out entries chooses 3.", 3),
         (GROWS, AT_FIVE, "The evidence does not settle: it still grows at rank 6", 5),
         (PEAK - np.array([0, 0, -159, 0, 0]), [5, 4, 1, 1, 2], "leads by less than 3 nats", 4),
     ],
@@ -112,7 +112,7 @@ def test_stability_and_number_of_modes_have_no_vote():
     other = ranks.recommend(study(PEAK, AT_FIVE, stable=[30] * 5, modes=[9] * 5))
     assert one == other
     said = say(ranks.of_restarts(study(PEAK, AT_FIVE)))
-    assert said.startswith("Of 20 restarts of each rank those that have converged find components")
+    assert said.startswith("Converged restarts, of 20 per rank, find components")
     assert "at ranks 2, 3, 4 and 5" in said
 
 

@@ -112,7 +112,7 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     for key in EXPLORE:
         app = page(key, shown=share.token, runs=",".join(of_anna))
         assert not app.exception, key
-        assert "somebody shows this to you" in words(app), key
+        assert "is shared with you" in words(app), key
         assert app.query_params["shown"] == share.token, key
         assert not [b for b in app.button if b.label in ("Delete", "Analyse", "Rename")], key
         led_to = {link.proto.page for link in app.get("page_link")}
@@ -124,7 +124,7 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     app = page("overview", shown=share.token, runs=",".join(of_anna))
     app.query_params.clear()
     app.switch_page(str(declared.page("components").script)).run()
-    assert "somebody shows this to you" in words(app)
+    assert "is shared with you" in words(app)
     app.button(key="to_my_own").click().run()
     assert "Nothing has been run yet" in words(app)
     shared("anna")
@@ -228,7 +228,7 @@ def test_a_link_of_a_server_of_one_person_changes_nothing_either(server, finishe
     (share,) = services.places().shares.of(owners.EVERYBODY)
     assert share.token in app.code[0].value
     app = page("components", shown=share.token, runs=runs)
-    assert "somebody shows this to you" in words(app)
+    assert "is shared with you" in words(app)
     assert not [button for button in app.button if button.label == "To my own runs"]
     names = [field for field in app.text_input if field.key.startswith("name_")]
     assert names and all(field.disabled for field in names)

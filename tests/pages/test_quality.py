@@ -82,7 +82,7 @@ def test_the_page_shows_the_error_on_hidden_entries(server, hidden):
     app = page("quality", runs=hidden.runs[0].id)
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert len(titles) == 8 and any("Error on hidden entries" in title for title in titles)
+    assert len(titles) == 8 and any("Error on held-out entries" in title for title in titles)
     assert "Mask entries on the Data page" not in words(app)
 
 

@@ -235,10 +235,10 @@ def test_an_evidence_that_takes_long_is_left_out_unless_asked_for(server):
     app = page("rank")
     evidence = app.checkbox[0]
     assert evidence.label == "Compute the log evidence" and not evidence.value
-    assert "The error on hidden entries recommends a rank" in words(app)
+    assert "The error on held-out entries recommends a rank" in words(app)
     assert not [radio for radio in app.radio if radio.key == "rank_noise"]
     evidence.check().run()
-    assert "The evidence and the error on hidden entries" in words(app)
+    assert "The evidence and the error on held-out entries" in words(app)
     assert app.radio(key="rank_noise")
 
 

@@ -55,8 +55,9 @@ class RunTiles:
         run's members that have it), ``own`` (how many of its cells no surer tile holds), ``noise``
         (log₁₀ of a bound of the chance that noise makes one like it, by its own cells) and a column
         per run, by its id, with the share of that run's members that have it.
-    curves : name → thresholds and errors, against the table ("seen"), hidden entries ("hidden") and
-        the table without noise ("truth"), as far as they are known. pairs : name → (G, G) errors.
+    curves : name → thresholds and errors, against the table ("seen"), held-out entries ("hidden")
+        and the table without noise ("truth"), as far as they are known.
+    pairs : name → (G, G) errors.
     """
 
     A: np.ndarray

@@ -13,7 +13,7 @@ MOST_POINTS = 2_000
 ROOM = 1.3
 AGAINST = {
     "seen": "the table as it is",
-    "hidden": "hidden cells",
+    "hidden": "held-out cells",
     "truth": "the table without noise",
 }
 

@@ -17,7 +17,7 @@ MUTANTS = (
         "store/files.py",
         'path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")',
         "path",
-        "tests/store/test_store.py",
+        "tests/store/test_files.py",
     ),
     Mutant(
         "life: a move does not ask whether the claim is still the same",
@@ -45,6 +45,6 @@ MUTANTS = (
         "store/integrity.py",
         "value.pop(SEAL, None) != _of_json(value)",
         "value.pop(SEAL, None) == value",
-        "tests/store/test_store.py",
+        "tests/store/test_files.py",
     ),
 )

@@ -12,7 +12,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.lost import bring_back, lost_runs
 from bnmf_core.store.run_store import RunStore
-from tests.store.test_store import save_run, write
+from tests.store.saved import save_run, write
 
 GIBBS = RunSpec("gibbs", 2, particles=4, settings={"chains": 2, "warm_up": 1, "thinning": 1})
 

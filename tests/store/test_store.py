@@ -1,295 +1,27 @@
-"""The store: what was put in comes back, for its owner only, whatever happens to the files."""
+"""Stored runs come back as they were, for their owner only, also from damaged files."""
 
-import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import files, folders
-from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
 from bnmf_core.store.life import Claim
-from bnmf_core.store.records import LEASE, select, swap, this_process
+from bnmf_core.store.records import LEASE, this_process
 from bnmf_core.store.run_store import RunStore
-
-# What is kept of a run or a dataset to tell damage, and older versions did not keep.
-SPEC = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
-SHORT = {"chains": 2, "warm_up": 5, "leapfrog_steps": 3}
-
-
-def save_run(store, dataset, spec=SPEC, final=True) -> str:
-    """A run made at once, without a job runner."""
-    claim = store.life.enter(store.add_dataset(dataset), spec)
-    run_id = claim.run_id
-    sink = folders.FolderSink(store.run_folder(run_id))
-    plan = planning.make_plan(dataset, spec)
-    starts = [shard.start for shard in plan.shards]
-    sink.write_plan(describe(plan), starts)
-    for shard in plan.shards:
-        checkpoint = None
-        while checkpoint is None or checkpoint.produced < shard.size:
-            checkpoint, chunk = engine.advance(plan, shard, checkpoint)
-            sink.save(shard, checkpoint, chunk)
-    info = describe(plan) | {"stop_reason": "complete"}
-    particles = engine.assemble(sink.chunks(), starts, spec, info)
-    if final:
-        folders.write_particles(store.run_folder(run_id), particles, final=True)
-        store.life.end(claim, "complete", done=spec.particles)
-    return run_id
-
-
-def hurt(path, damage):
-    """A file as a failing disk leaves it."""
-    content = bytearray(path.read_bytes())
-    if damage == "deleted":
-        path.unlink()
-    elif damage == "torn":
-        path.write_bytes(content[:-200])
-    else:
-        content[len(content) // 3] ^= 1
-        path.write_bytes(content)
-
-
-def write(store, run_id, **values):
-    """Change a run's entry as another process might have left it."""
-    (record,), _ = select(store.database, store.owner, "AND id = ?", (run_id,))
-    assert swap(store.database, record, **values)
-
-
-# Datasets
-
-
-def make_datasets() -> dict[str, Dataset]:
-    rng = np.random.default_rng(0)
-    X = rng.random((4, 6))
-    mask = rng.random((4, 6)) > 0.2
-    names = {"features": ["höhe", "Größe ≥ 2", "書", ""], "observations": list("abcdef")}
-    return {
-        "dense": Dataset.from_array(X, name="dense"),
-        "sparse": Dataset.from_array(sparse.csc_array(np.where(X > 0.5, X, 0)), name="sparse"),
-        "mask": Dataset.from_array(X, mask=mask, name="masked"),
-        "hidden": hide_entries(Dataset.from_array(X, mask=mask), 0.3, rng),
-        "words": Dataset.from_array(
-            X,
-            **names,
-            name="Bücher · 書 🌿",
-            unit="Anzahl",
-            source='O\'Brien; "quoted"',
-            labels={"Klasse": ["ä", "", "ä", "b", "b", None], "1": [1, 2, 3, 4, 5, 6]},
-            image_shape=(2, 2),
-            truth=[Truth("é", rng.random((4, 2)), rng.random((2, 6)))],
-        ),
-    }
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
-def test_a_dataset_comes_back_as_it_was(store, kind):
-    dataset = make_datasets()[kind]
-    dataset_id = store.add_dataset(dataset)
-    back = RunStore(store.root).dataset(dataset_id)  # as after a restart
-    assert back.hash == dataset.hash == dataset_id
-    for name in ("name", "features", "observations", "image_shape", "unit", "source", "missing"):
-        assert getattr(back, name) == getattr(dataset, name)
-    assert back.is_sparse == dataset.is_sparse
-    np.testing.assert_array_equal(back.dense(), dataset.dense())
-    assert list(back.labels) == list(dataset.labels)
-    for key, values in dataset.labels.items():
-        np.testing.assert_array_equal(back.labels[key], values)
-    if dataset.mask is not None:
-        np.testing.assert_array_equal(back.mask, dataset.mask)
-    assert (back.hidden is None) == (dataset.hidden is None)
-    if dataset.hidden is not None:
-        np.testing.assert_array_equal(back.hidden, dataset.hidden)
-    for ours, theirs in zip(dataset.truth, back.truth, strict=True):
-        assert ours.name == theirs.name
-        np.testing.assert_array_equal(ours.A, theirs.A)
-        np.testing.assert_array_equal(ours.W, theirs.W)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_one_flipped_bit_of_X_is_a_sentence(store, order):
-    X = np.asarray(np.random.default_rng(0).random((7, 9)), order=order)
-    dataset_id = store.add_dataset(Dataset.from_array(X, name="spectra"))
-    path = store.root / "datasets" / dataset_id / "X.npy"
-    np.testing.assert_array_equal(RunStore(store.root).dataset(dataset_id).X, X)
-    hurt(path, "flipped")
-    for read in (RunStore(store.root).dataset, lambda key: verify(store.root / "datasets" / key)):
-        with pytest.raises(StoreError, match="The data 'spectra' are damaged on the disk"):
-            read(dataset_id)
-
-
-def test_a_changed_word_of_a_dataset_is_a_sentence(store, small):
-    dataset_id = store.add_dataset(small)
-    path = store.root / "datasets" / dataset_id / "meta.json"
-    meta = json.loads(path.read_text())
-    path.write_text(json.dumps(meta | {"unit": "of another"}))
-    with pytest.raises(StoreError, match="names and labels is not what was stored"):
-        RunStore(store.root).dataset(dataset_id)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
-def test_a_stored_dataset_cannot_be_changed(store, kind):
-    back = store.dataset(store.add_dataset(make_datasets()[kind]))
-    arrays = [back.X.data, back.X.indices, back.X.indptr] if back.is_sparse else [back.X]
-    arrays += [*back.labels.values(), *(a for a in (back.mask, back.hidden) if a is not None)]
-    for array in arrays:
-        assert not array.flags.writeable
-
-
-def test_the_same_content_is_kept_once(store, small):
-    first = store.add_dataset(small)
-    again = store.add_dataset(Dataset.from_array(small.X, name="small", labels=small.labels))
-    assert first == again
-    assert store.datasets() == {first: "small"}
-
-
-def test_many_threads_may_add_the_same_dataset(store):
-    dataset = Dataset.from_array(np.random.default_rng(0).random((300, 400)))
-    errors = []
-
-    def add():
-        try:
-            store.add_dataset(dataset)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=add) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    np.testing.assert_array_equal(store.dataset(dataset.hash).X, dataset.X)
-    assert not list(store.root.rglob("*.part"))
-
-
-def test_a_half_written_dataset_is_written_again(store, small):
-    folder = store.root / "datasets" / small.hash
-    folder.mkdir(parents=True)
-    (folder / "X.npy").write_bytes(b"\x93NUMPY\x01")
-    store.add_dataset(small)
-    np.testing.assert_array_equal(store.dataset(small.hash).X, small.X)
-
-
-# Files
-
-
-def test_damaged_files_are_never_anything_but_a_store_error(tmp_path):
-    path = tmp_path / "some.npz"
-    whole = {"A": np.arange(6.0).reshape(2, 3), "meta": np.array("{}")}
-    files.write_arrays(path, whole)
-    content, rng = path.read_bytes(), np.random.default_rng(1)
-    for trial in range(400):
-        damaged = bytearray(content)
-        if trial % 2:
-            damaged = damaged[: rng.integers(len(damaged))]
-        else:
-            damaged[rng.integers(len(damaged))] = rng.integers(256)
-        path.write_bytes(damaged)
-        try:
-            found = files.read_arrays(path)
-        except StoreError as error:
-            assert "some.npz cannot be read" in str(error)
-        else:  # a byte that does not matter, or a changed name of an array
-            for name in set(found) & set(whole):
-                np.testing.assert_array_equal(found[name], whole[name])
-
-
-def test_a_damaged_array_or_json_is_a_store_error(tmp_path):
-    path = tmp_path / "some.npy"
-    files.write_array(path, np.arange(60.0).reshape(20, 3))
-    content, rng = path.read_bytes(), np.random.default_rng(2)
-    for trial in range(300):
-        damaged = bytearray(content)
-        if trial % 2:
-            damaged = damaged[: rng.integers(len(damaged))]
-        else:
-            damaged[rng.integers(128)] = rng.integers(256)
-        path.write_bytes(damaged)
-        try:
-            files.read_array(path)
-        except StoreError as error:
-            assert "some.npy cannot be read" in str(error)
-    (tmp_path / "some.json").write_bytes(b'{"a": \xff')
-    with pytest.raises(StoreError, match=r"some\.json cannot be read"):
-        files.read_json(tmp_path / "some.json")
-    for read in (files.read_arrays, files.read_array, files.read_json):
-        with pytest.raises(StoreError, match="nowhere cannot be read"):
-            read(tmp_path / "nowhere")
-
-
-def test_a_file_is_whole_though_python_failed_to_parse_its_header(tmp_path, monkeypatch):
-    """As Python 3.11 does while another thread parses code."""
-    files.write_array(tmp_path / "one.npy", np.arange(3.0))
-    files.write_arrays(tmp_path / "two.npz", {"a": np.arange(4.0)})
-    load, calls = np.load, []
-
-    def sometimes(*given, **named):
-        calls.append(given)
-        if len(calls) % 3:
-            raise SystemError("AST constructor recursion depth mismatch (before=183, after=66)")
-        return load(*given, **named)
-
-    monkeypatch.setattr(np, "load", sometimes)
-    np.testing.assert_array_equal(files.read_array(tmp_path / "one.npy"), np.arange(3.0))
-    np.testing.assert_array_equal(files.read_arrays(tmp_path / "two.npz")["a"], np.arange(4.0))
-    monkeypatch.setattr(files, "TRIES", 2)
-    with pytest.raises(DamagedError, match="recursion depth"):
-        files.read_array(tmp_path / "one.npy")
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path):
-    path = tmp_path / "some.json"
-    files.write_json(path, 1)
-
-    def broken(file):
-        file.write(b"half of")
-        raise OSError("the disk is full")
-
-    with pytest.raises(OSError, match="disk is full"):
-        files.write(path, broken)
-    assert files.read_json(path) == 1
-
-
-def test_what_killed_writers_left_is_swept_and_what_is_being_written_is_not(tmp_path):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    old = time.time() - 2 * files.SILENT
-    left = {
-        "a.npz.{}-7.part": (dead.pid, old, True),
-        "fresh.npz.{}-7.part": (dead.pid, time.time(), False),  # of another machine, perhaps
-        "alive.npz.{}-7.part": (os.getppid(), old, False),
-        "again.npz.{}-7.part": (os.getpid(), old, True),  # a number that was another's before
-        "foreign.part": ("", old, False),
-    }
-    (tmp_path / "runs").mkdir()
-    for name, (number, when, _) in left.items():
-        path = tmp_path / "runs" / name.format(number)
-        path.write_bytes(b"half")
-        os.utime(path, (when, when))
-    assert files.sweep(tmp_path) == 2
-    for name, (number, _, removed) in left.items():
-        assert (tmp_path / "runs" / name.format(number)).exists() != removed, name
-    assert files.sweep(tmp_path / "nowhere") == 0
-
-
-# Runs
+from tests.store.saved import SPEC, hurt, save_run, write
 
 
 def test_a_finished_run_is_memory_mapped_and_read_only(store, small, monkeypatch):
@@ -444,36 +176,6 @@ def test_one_byte_of_a_header_that_turns_all_numbers_is_a_sentence(store, small,
         RunStore(store.root).dataset(dataset_id)
 
 
-def test_data_that_are_damaged_are_kept_anew_when_they_come_again(store, small):
-    dataset_id = store.add_dataset(small)
-    hurt(store.root / "datasets" / dataset_id / "X.npy", "flipped")
-    again = RunStore(store.root)
-    assert again.add_dataset(small) == dataset_id
-    np.testing.assert_array_equal(again.dataset(dataset_id).X, small.X)
-
-
-@pytest.mark.parametrize("value", [{"a": [1.5, None], "3": "x"}, [1, {"b": 2}], 7, "seal", None])
-def test_json_with_any_flipped_bit_is_what_was_written_or_refused(tmp_path, value):
-    path = tmp_path / "some.json"
-    files.write_json(path, value)
-    whole = path.read_bytes()
-    assert files.read_json(path) == value
-    for at in range(len(whole)):
-        for bit in range(8):
-            flipped = bytearray(whole)
-            flipped[at] ^= 1 << bit
-            path.write_bytes(flipped)
-            try:
-                read = files.read_json(path)
-            except DamagedError:
-                continue
-            if isinstance(read, dict) and not isinstance(value, dict):
-                read = read.get("sealed value")  # the name of the checksum was hit
-            if isinstance(value, dict):
-                read = {key: read[key] for key in value}
-            assert read == value, flipped
-
-
 @pytest.mark.parametrize("name", ["A", "weights", "diagnostic_iterations"])
 def test_a_torn_array_of_a_finished_run_is_a_sentence(store, small, name):
     run_id = save_run(store, small)
@@ -578,18 +280,6 @@ def test_another_owner_sees_nothing(store, small):
     assert store.run(run_id).name == ""
     with pytest.raises(NotFoundError, match=f"no run '{run_id}'"):
         other.life.cancel(run_id)
-
-
-def test_two_owners_may_have_the_same_data(store, small):
-    store.add_dataset(small)
-    other = RunStore(store.root, owner="other")
-    other.add_dataset(small)
-    for one in (store, other):
-        assert one.datasets() == {small.hash: "small"}
-        np.testing.assert_array_equal(one.dataset(small.hash).X, small.X)
-
-
-# Processes
 
 
 def test_a_run_whose_process_is_gone_is_marked(store, small):

@@ -47,6 +47,31 @@ def test_dispersion_and_bins_follow_the_variance_that_was_planted():
     assert (np.diff(mean) > 0).all()
 
 
+def sparse_topics(k, seed=0, mean=2.0):
+    """Counts of words in texts of 3 topics, most of which are 0; their variance is y + y²/k."""
+    rng = np.random.default_rng(seed)
+    Y = rng.gamma(0.1, 10, (200, 3)) @ rng.gamma(0.1, 10, (3, 200)) * mean / 3
+    return Dataset.from_array(rng.poisson(Y * rng.gamma(k, 1 / k, Y.shape)) * 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_counts_vary_as_they_were_planted(seed):
+    """Fitted means next to 0 lower the Pearson ratio, not the weighted one."""
+    found = variation(sparse_topics(3.0, seed))
+    assert found.beyond_poisson and 1.0 < found.dispersion < 9.0
+    poisson = variation(sparse_topics(1e9, seed))
+    assert not poisson.beyond_poisson
+    assert poisson.pearson < 0.9 and poisson.weighted == pytest.approx(1.0, abs=0.15)
+    assert poisson.sentence.endswith(f"variance / mean is {poisson.weighted:.1f}.")
+
+
+def test_both_ratios_are_those_of_the_definition():
+    x, y = np.array([3.0, 0.0, 7.0]), np.array([2.0, 1.0, 4.0])
+    found = Variation(x, y, 1, 1)
+    assert found.pearson == pytest.approx((1 / 2 + 1 + 9 / 4) / 2)
+    assert found.weighted == pytest.approx((1 + 1 + 9) * (3 / 2) / 7)
+
+
 def test_a_wrong_fit_has_another_ratio():
     rng = np.random.default_rng(2)
     y = rng.gamma(2, 10, 5_000)

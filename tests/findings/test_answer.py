@@ -203,7 +203,7 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
     table = pd.DataFrame({"weighed": [1, 1, 1, 0], "stays": [True, False, False, True]})
     (asked,) = of.what_next(comparison, unseen, table)
-    assert asked.key == "compare_ranks" and "does not separate most of these" in say(asked)
+    assert asked.key == "compare_ranks" and "samples leave most of the weighed modes" in say(asked)
     facing = SimpleNamespace(comparison=comparison, unseen=unseen, table=table)
     facing.passing, facing.rank_study = False, None
     assert list(of.FINDINGS["next"].find(facing)) == [("rank", [asked])]

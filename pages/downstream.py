@@ -30,7 +30,7 @@ if len(labels) > 1:
 link.share("label")
 of_label = classes.of(analysis.cache_key, link.get("label"), found)
 chosen, spread = of_label.scores, of_label.spread
-followed = " Dotted lines follow a class's winner across the others." * (
+followed = " Dotted lines connect the scores of the same factorization." * (
     1 < len(spread) <= MOST_FOLLOWED
 )
 explained = conclusions.STAGE.of(analysis)

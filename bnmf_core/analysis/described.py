@@ -5,13 +5,14 @@ from collections import Counter
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import percent
+from bnmf_core.core.names import listed, percent
 from bnmf_core.numerics.matrix import is_sparse, stored
 
 # Number of classes with individual counts.
 MOST_CLASSES = 12
-# A feature above this share of the sum of squares dominates, if there are at least so many.
-MOST_OF_ALL, NEARLY_ALL, FEW = 0.5, 0.9, 3
+# A feature above this share of the sum of squares dominates, if there are at least so many; so do
+# a few, at most this part of all, above the second share.
+MOST_OF_ALL, NEARLY_ALL, FEW, A_FEW, PART = 0.5, 0.9, 3, 5, 0.25
 
 
 def described(dataset: Dataset) -> list[str]:
@@ -81,13 +82,13 @@ def describe_rank_sample(dataset: Dataset) -> str:
     )
 
 
-def dominant_line(dataset: Dataset) -> str:
-    """Sentence that one of several features, or else observations, dominates the sum of squares.
+def dominant_lines(dataset: Dataset) -> str:
+    """Sentence that one or a few features, or else observations, dominate the sum of squares.
 
-    "" where none does.
+    "" where none do.
 
     >>> from bnmf_core import Dataset
-    >>> dominant_line(Dataset.from_array([[1.0, 2.0], [0.0, 1.0], [3.0, 9.0]])).split(":")[0]
+    >>> dominant_lines(Dataset.from_array([[1.0, 2.0], [0.0, 1.0], [3.0, 9.0]])).split(":")[0]
     '“feature 3” makes 93.8 % of the sum of squares'
     """
     X = dataset.X
@@ -98,13 +99,24 @@ def dominant_line(dataset: Dataset) -> str:
     named = ("features", dataset.features), ("observations", dataset.observations)
     for sums, (lines, names) in zip(summed, named, strict=True):
         of_each = np.asarray(sums, dtype=float).ravel()
-        part = of_each.max() / max(of_each.sum(), np.finfo(float).tiny)
-        if len(of_each) >= FEW and part > MOST_OF_ALL:
-            seen = f"hardly sees the other {lines}" if part > NEARLY_ALL else "depends on it most"
-            return (
-                f"“{names[int(of_each.argmax())]}” makes {percent(part)} of the sum of squares: "
-                f"the fit {seen}. If {lines} matter alike, divide each by its largest value first."
-            )
+        order = np.argsort(-of_each, kind="stable")
+        parts = np.cumsum(of_each[order]) / max(of_each.sum(), np.finfo(float).tiny)
+        count = int((parts <= NEARLY_ALL).sum()) + 1
+        if len(of_each) < FEW:
+            continue
+        if parts[0] > MOST_OF_ALL:
+            makes = f"“{names[int(order[0])]}” makes {percent(parts[0])}"
+            seen = "depends on it most" if count > 1 else f"hardly sees the other {lines}"
+        elif count <= min(A_FEW, PART * len(of_each)):
+            of = listed(f"“{names[n]}”" for n in order[:count])
+            makes = f"{of} make {percent(parts[count - 1])}"
+            seen = f"hardly sees the other {lines}"
+        else:
+            continue
+        return (
+            f"{makes} of the sum of squares: the fit {seen}. If {lines} matter alike, divide each "
+            "by its largest value first."
+        )
     return ""
 
 

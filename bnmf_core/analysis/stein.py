@@ -53,8 +53,9 @@ class SteinPart(NamedTuple):
         return (
             f"Even the best weights leave a Stein discrepancy of {np.sqrt(discrepancy):.3g}. One "
             "factorization where the density has no slope would have "
-            f"{np.sqrt(self.at_rest):.2g}. These factorizations are no draws of the posterior, and "
-            "the weights do not say how probable they are. The posterior mass on Overview does."
+            f"{np.sqrt(self.at_rest):.2g}. Together, these factorizations do not represent the "
+            "posterior, and the weights do not say how probable they are. The posterior mass on "
+            "Overview does."
         )
 
 

@@ -10,7 +10,7 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.data.reading import AXES, NEGATIVE, SEPARATORS, Reading
+from bnmf_core.data.reading import AXES, NEGATIVE, SEPARATORS, Reading, negative_hint
 
 NONE = "none"
 DECIMALS = {"point": ".", "comma": ","}
@@ -47,7 +47,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--numbers", metavar="COLUMNS", help="columns of numbers: 2,3 or 2:9")
     group.add_argument("--leave-out", metavar="COLUMNS", help="columns that are not read: 2,5")
     group.add_argument(
-        "--missing", action="append", metavar="WORD", help="a word that means: not seen"
+        "--missing", action="append", metavar="WORD", help="a word for missing entries"
     )
     group.add_argument(
         "--negative",
@@ -200,7 +200,8 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
         document["numbers"] = numbers
     output.result(document, show)
     if reading.faults:
-        raise DataError("It cannot be read so. Change the file, or how it is read.")
+        hint = negative_hint(reading, "--negative")
+        raise DataError(f"The file cannot be read this way. Change it, or how it is read.{hint}")
 
 
 def _width(reading: Reading) -> int:

@@ -13,7 +13,7 @@ from bnmf_core.data import cells
 AXES = ("rows", "columns")
 # Choices for negative entries with their wording; marker of a fault about them.
 REFUSED, IS_NEGATIVE = "refused", "which is negative"
-NEGATIVE = {REFUSED: "refused", "zero": "set to 0", "missing": "taken as not seen"}
+NEGATIVE = {REFUSED: "refused", "zero": "set to 0", "missing": "treated as missing"}
 # Size of a preview.
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_CHARACTERS = 12, 24, 32
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
@@ -192,3 +192,10 @@ def preview_of(
         for row in shown
     )
     return Preview(tuple(line for line, _ in rows[:PREVIEW_ROWS]), shown, blank, width, height)
+
+
+def negative_hint(reading: Reading, name: str) -> str:
+    """How to allow negative entries, by the setting ``name``; "" if there are none."""
+    if not any(IS_NEGATIVE in fault for fault in reading.faults):
+        return ""
+    return f" {name} can set negative entries to 0, or treat them as missing."

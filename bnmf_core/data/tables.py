@@ -307,7 +307,7 @@ def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequenc
         cell for cell, marking in below.items() if marking is None or marking.mark == cells.LIMIT
     ]
     units = " ".join(map(cells.missing_option, [*heads, *unread[:2]]))
-    left_out = f", or leave it out as cells that were not seen ({units})" if len(heads) < 4 else ""
+    left_out = f", or leave it out as missing cells ({units})" if len(heads) < 4 else ""
     return (
         f"Row {line} holds words such as {clean_name(next(iter(heads)), 40)!r} above the numbers "
         f"of {above:,} columns, like a second header or units; choose row {line} as the header "

@@ -112,13 +112,14 @@ def key_terms(counts: np.ndarray, terms: Sequence[str], noun: str = "words") -> 
         zmax=1,
         texttemplate="%{z:.0%}",
         colorbar={"title": "share", "tickformat": ".0%", "thickness": 12},
-        hovertemplate="%{y}: %{x} parts in %{z:.0%} of the factorizations<extra></extra>",
+        hovertemplate="%{y}: %{x} components in %{z:.0%} of the factorizations<extra></extra>",
     )
     figure.update_xaxes(
-        title=f"number of parts with it among their strongest {safe(noun, 24)}", type="category"
+        title=f"components with it among their strongest {safe(noun, 24)}",
+        type="category",
     )
     figure.update_yaxes(autorange="reversed", type="category")
-    title = f"Parts that carry each of them, over {counts.shape[0]} factorizations"
+    title = f"Components with each of them, in {counts.shape[0]} factorizations"
     return layout(figure, title, height=180 + 44 * len(terms), margin={"l": 140})
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.described import dominant_line
+from bnmf_core.analysis.described import dominant_lines
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
@@ -127,7 +127,7 @@ def fit(comparison: Comparison) -> list[Fact]:
 def _dominated(comparison: Comparison) -> list[Fact]:
     """A warning that one line of X dominates the squared errors."""
     squares = comparison.loss is not None and comparison.loss.key == SQUARED_ERROR.key
-    sentence = dominant_line(comparison.dataset) if squares else ""
+    sentence = dominant_lines(comparison.dataset) if squares else ""
     return [fact("reason", said=sentence)] if sentence else []
 
 

@@ -136,7 +136,7 @@ def _of_text(reading: Reading, file_id: str) -> None:
 
 def _missing(reading: Reading, file_id: str) -> None:
     now = ", ".join(reading.missing_words)
-    _text(file_id, "missing_words", "Further words for: not seen", now, "-, n.d.", _words)
+    _text(file_id, "missing_words", "Further words for missing", now, "-, n.d.", _words)
 
 
 def _of_this_format(reading: Reading, file_id: str) -> None:

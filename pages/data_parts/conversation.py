@@ -10,7 +10,7 @@ from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.joining import join, labelled, oriented
 from bnmf_core.data.load import dataset_of, named_apart
-from bnmf_core.data.reading import Reading
+from bnmf_core.data.reading import Reading, negative_hint
 from bnmf_core.data.symbols import named_by_symbols
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
@@ -42,10 +42,11 @@ def upload() -> bool:
     # Errors, and warnings that the user has to confirm.
     if reading.faults:
         words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
-        st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
+        hint = plain(negative_hint(reading, "The setting “Negative entries”"))
+        st.error(f"The file cannot be read this way. Change it, or how it is read.{hint}\n{words}")
     if reading.doubts:
         words = "".join(f"\n- {plain(doubt)}" for doubt in reading.doubts)
-        st.warning(f"Is this right? What is not, change below:\n{words}")
+        st.warning(f"Is this right? If not, change it below:\n{words}")
     preview.draw(reading)
     choices.draw(reading, file.file_id)
     st.file_uploader(

@@ -10,7 +10,6 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.data import repair
 from bnmf_core.data.kinds import Kind
 from bnmf_core.figures.data import corner, matrix_preview, spectrum, spectrum_table
-from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
 from bnmf_core.numerics.matrix import only_yes_and_no, stored
 from bnmf_core.store import files
@@ -22,7 +21,6 @@ from pages.frame.words import plain, size
 from pages.parts import proposed, scale, variance
 
 MOST_COMPONENTS = 60
-COMPLETION_RANK = 10
 HIDDEN_PERCENT = (10, 30, 50)
 
 
@@ -56,11 +54,14 @@ def show(dataset_id: str) -> None:
             origin=origin,
             table=lambda: corner(dataset),
         )
-    left, right = st.columns(2, gap="medium")
+    # Singular values of a matrix with gaps bound no error.
+    bounded = found.by_squares and not dataset.missing
+    charted = bounded or found.variation is not None
+    left, right = st.columns(2, gap="medium") if charted else [st.container()] * 2
     with left:
         if found.variation is not None:
             variance.chart(found.variation, origin)
-        elif found.by_squares:
+        elif bounded:
             _least_error(dataset_id, dataset, origin)
     with right:
         if dataset.missing:
@@ -76,11 +77,9 @@ def show(dataset_id: str) -> None:
 
 def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:
     values, squared_norm = _spectrum(dataset_id)
-    filling = f" Missing entries are first filled by an iterated SVD of rank {COMPLETION_RANK}."
     chart(
         spectrum(values, squared_norm),
         "No factorization of a rank has a smaller error. The page Rank compares ranks."
-        + filling * bool(dataset.missing)
         + " It is that of the sample." * (dataset.whole is not None),
         name="spectrum",
         origin=origin,
@@ -90,11 +89,9 @@ def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:
 
 @st.cache_data(max_entries=32, show_spinner="Finding the spectrum…")
 def _spectrum(dataset_id: str) -> tuple[np.ndarray, float]:
-    """Singular values and ‖X‖² of the completed X."""
+    """Singular values of X and ‖X‖²."""
     dataset = store().dataset(dataset_id)
-    X = completed(dataset, min(COMPLETION_RANK, dataset.D, dataset.N))
-    squared_norm = float(np.vdot(X, X)) if dataset.missing else dataset.squared_norm
-    return leading_singular_values(X, MOST_COMPONENTS), squared_norm
+    return leading_singular_values(dataset.X, MOST_COMPONENTS), dataset.squared_norm
 
 
 def _missing(dataset: Dataset) -> None:

@@ -7,7 +7,7 @@ if (!window.tellsMeanings) {
   const pattern = new RegExp(`(?\u003c![\\p{L}\\p{N}-])(${words.join("|")})(?:s|es)?(?![\\p{L}\\p{N}])`, "giu");
   // Sentences and small print; not what is typed, drawn or pressed.
   const SENTENCES = "[data-testid=stMarkdownContainer] p, [data-testid=stMarkdownContainer] li, [data-testid=stCaptionContainer] p";
-  const OUT = "button, a, input, textarea, [role=tab], [role=option], label, h1, h2, h3, #meaning, .st-key-own_texts";
+  const OUT = "button, a, input, textarea, [role=tab], [role=option], label, h1, h2, h3, #meaning, [class*='st-key-own_texts']";
 
   const underline = () => {
     if (!CSS.highlights) return;

@@ -186,8 +186,8 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two optima of a mode are at most this far apart, and a draw belongs to the "
-        "nearest mode. It starts at 15° for angles, or lower if a gap separates groups."
+        help="Any two optima of a mode are at most this far apart. A draw belongs to the mode that "
+        "a solver reaches from it. It starts at 15° for angles, or lower if a gap separates groups."
         f"{limit}",
     )
     return float(link.get("threshold"))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.core.names import listed
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.rrt.analysis import variational as stage
 from bnmf_core.rrt.analysis.variational import Mixtures, Proposals
@@ -20,8 +21,9 @@ QUANTITIES = {"elbo": "Bound", "entropy": "Entropy", "energy": "Energy"}
 def without(look: Lens, reasons: dict[str, str]) -> None:
     """Explain why runs have no mixture, and which runs ended early and why."""
     names = look.run_names
-    for run_id, why in reasons.items():
-        st.info(plain(f"{names[run_id]} has no mixture. {why}"))
+    for why in dict.fromkeys(reasons.values()):
+        runs = [names[run_id] for run_id, reason in reasons.items() if reason == why]
+        st.info(plain(f"No mixture for {listed(runs)}. {why}"))
     for run, particles in zip(look.analysis.runs, look.analysis.particles, strict=True):
         endings = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
         for reason in endings:

@@ -40,7 +40,7 @@ def show(
     with right:
         view.chart(
             size_over_draws(values, label, wanted),
-            f"A line that goes on rising is still learning; {wanted:g} are asked for (dotted).",
+            f"The effective sample size should rise steadily; {wanted:g} are required (dotted).",
             name="sizes",
             origin=look.origin,
             table=lambda: _table(values, label),

@@ -23,8 +23,9 @@ def draw(dataset: Dataset, chosen: np.ndarray, origin: str, name: str = "observa
     kind = seen.kind_of(dataset)
     if kind == seen.WORDS:
         st.markdown(f"**Texts with their {seen.STRONGEST:d} most frequent words**")
-        for text, labels, words in seen.strongest_words(dataset, chosen):
-            st.markdown(f"**{plain(text)}** {plain(labels)}  \n:small[{plain(words)}]")
+        with st.container(key=f"own_texts_{name}"):
+            for text, labels, words in seen.strongest_words(dataset, chosen):
+                st.markdown(f"**{plain(text)}** {plain(labels)}  \n:small[{plain(words)}]")
     elif kind == seen.TABLE:
         rows = seen.as_in_a_file(dataset, chosen)
         st.markdown("**Observations by their names**")

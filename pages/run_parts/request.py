@@ -78,7 +78,7 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
             largest,
             key=key,
             help=plain(
-                f"Parts that the data are explained by (rank R), 1 to {largest:,}. {reason}"
+                f"Number of components in the factorization (rank R), 1 to {largest:,}. {reason}"
             ),
         )
     )
@@ -199,10 +199,10 @@ def _algorithms() -> tuple[list[str], int, int]:
         1,
         100_000,
         key="particles",
-        help="The number of each algorithm that finds them independently.",
+        help="For each algorithm whose factorizations are independent of one another.",
     )
     draws = right.number_input(
-        "Draws", 1, 100_000, key="draws", help="How many each sampler makes, in all its chains."
+        "Draws", 1, 100_000, key="draws", help="For each sampler, over all its chains."
     )
     for members, does in MAKERS.items():
         st.caption(plain(f"These {does}:"))

@@ -12,7 +12,7 @@ from bnmf_core.compare.samples import (
     sample_groups,
     sample_shares,
 )
-from bnmf_core.core.names import numbered
+from bnmf_core.core.names import numbered, percent
 from bnmf_core.findings.regrouped import groups_of
 from bnmf_core.numerics.linalg import evenly_spaced
 from pages.frame import view
@@ -98,9 +98,9 @@ def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
 
 def shares_table(rows: pd.DataFrame, called: str, share: str) -> None:
     """A table in which one column, ``share``, is drawn as bars from 0 to 100 %."""
-    percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
+    bars = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
     shown = rows.assign(**{share: 100 * rows[share]})
-    view.table(shown, called, column_config={share: percent}, height=300)
+    view.table(shown, called, column_config={share: bars}, height=300)
 
 
 def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
@@ -125,8 +125,9 @@ def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
     shown = f" The first {MOST_SHOWN} are listed." if doubted.size > MOST_SHOWN else ""
     st.caption(
         plain(
-            f"{doubted.size:,} of {steady.size:,} do in at least one of {found.what}. Components "
-            f"are matched with those above.{shown}"
+            f"{doubted.size:,} of {steady.size:,} do in at least one of {found.what}. Each is in "
+            f"the same group in {percent(steady.min())} of them or more. Components are matched "
+            f"with those above.{shown}"
         )
     )
     shares_table(rows, "Observations that change group", "same group")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.analysis import structure
-from bnmf_core.analysis.described import dominant_line
+from bnmf_core.analysis.described import dominant_lines
 from bnmf_core.analysis.mode_table import good_left
 from bnmf_core.analysis.proposal import proposal
 from bnmf_core.analysis.ranks import RankQuestion, compared
@@ -79,7 +79,7 @@ def measured(
         cell: dict[str, Any] = {
             "model": model.model,
             "model_said": model.sentence,
-            "data_said": dominant_line(dataset) if model.by_squares else "",
+            "data_said": dominant_lines(dataset) if model.by_squares else "",
         }
         if of_rank == RECOMMENDED:
             cell |= _recommended(store, dataset, model.model, seed, plan)

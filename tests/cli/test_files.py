@@ -51,7 +51,7 @@ def test_inspecting_what_cannot_be_read_shows_it_and_fails(command, tmp_path):
     for words in ([], ["--json"]):
         code, out, err = command("inspect", path, *words)
         assert code == 1 and "If 'tr' means that nothing was seen" in out
-        assert err.startswith("It cannot be read so.")
+        assert err.startswith("The file cannot be read this way.")
     assert command("inspect", path, "--missing", "tr")[0] == 0
 
 

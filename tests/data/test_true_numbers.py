@@ -227,7 +227,7 @@ def test_a_formula_without_a_stored_value_is_said(formula):
     cell = rb'(<c r="B3"[^>]*>)<v>[^<]*</v>'
     content = changed(SHEET, cell, rb"\1<f>%s</f>" % formula)
     (doubt,) = (one for one in inspect_file(content).doubts if "formula" in one)
-    assert doubt.startswith("1 formula has no value in the file, in B3: taken as not seen.")
+    assert doubt.startswith("1 formula has no value in the file, in B3: treated as missing.")
     assert load_file(content).missing == 1
     known = changed(SHEET, cell, rb"\1<f>%s</f><v>3</v>" % formula)
     np.testing.assert_array_equal(load_file(known).dense(), VALUES.T)

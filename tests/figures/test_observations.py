@@ -9,7 +9,7 @@ from PIL import Image
 from scipy import sparse
 
 from bnmf_core import Dataset, load_sample
-from bnmf_core.analysis.described import described, dominant_line, label_counts
+from bnmf_core.analysis.described import described, dominant_lines, label_counts
 from bnmf_core.core.names import in_digits
 from bnmf_core.figures import observations as seen
 from bnmf_core.figures.data import matrix_preview
@@ -207,8 +207,18 @@ def test_a_look_changes_nothing_of_the_data(kind):
 @pytest.mark.parametrize("of", [np.asarray, sparse.csr_array])
 def test_a_line_that_makes_most_of_the_sum_of_squares_is_named(of):
     X = np.ones((4, 5))
-    assert dominant_line(Dataset.from_array(of(X))) == ""
+    assert dominant_lines(Dataset.from_array(of(X))) == ""
     X[:, 3] = 3.0  # 36 of 52
-    assert dominant_line(Dataset.from_array(of(X))).startswith("“observation 4” makes 69 %")
+    assert dominant_lines(Dataset.from_array(of(X))).startswith("“observation 4” makes 69 %")
+    few = np.ones((12, 40))
+    few[[1, 7]] = [[20.0], [30.0]]  # 52,000 of 52,400
+    sentence = dominant_lines(Dataset.from_array(of(few)))
+    assert sentence.startswith("“feature 8” makes 69 %")
+    few[1] = 28.0  # no longer one that makes half
+    few[4] = 25.0
+    sentence = dominant_lines(Dataset.from_array(of(few)))
+    assert sentence.startswith("“feature 8”, “feature 2” and “feature 5” make 99.6 %")
+    few[[3, 5, 9]] = 25.0  # six of twelve are not a few
+    assert dominant_lines(Dataset.from_array(of(few))) == ""
     X[2] = 30.0  # 4,500 of 4,539
-    assert "“feature 3” makes 99.1 %" in dominant_line(Dataset.from_array(of(X)))
+    assert "“feature 3” makes 99.1 %" in dominant_lines(Dataset.from_array(of(X)))

@@ -377,7 +377,7 @@ def test_entries_are_hidden_in_a_new_dataset(server, labelled):
     expected = hide_entries(labelled, 0.3, np.random.default_rng(7))
     assert data.hash == expected.hash and data.name == "Labelled (30 % masked)"
     assert f"{data.missing:,} of them masked on purpose" in words(app)
-    assert "filled by an iterated SVD" in words(app)
+    assert "No factorization of a rank" not in words(app)  # with gaps nothing bounds the error
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
     assert any("not seen (30.0%)" in title for title in titles)
 

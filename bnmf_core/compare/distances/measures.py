@@ -17,7 +17,7 @@ MAX_ANGLE = Distance(
     cost=angles,
     combine=lambda matched, left_shares, right_shares: matched.max(axis=2),
     is_metric=False,
-    summary="The largest angle between matched columns of A; one changed component is enough.",
+    summary="The largest angle between matched columns of A: that of the most different component.",
     reference="Masood and Doshi-Velez 2016; paper 1, section 3.1, equation 3",
 )
 

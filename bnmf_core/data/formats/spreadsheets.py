@@ -99,7 +99,7 @@ def _sheet(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Fou
         formulas = f"{len(unknown):,} formulas have" if len(unknown) > 1 else "1 formula has"
         first = f", the first in {unknown[0]}" if len(unknown) > 1 else f", in {unknown[0]}"
         doubts = (
-            f"{formulas} no value in the file{first}: taken as not seen. Open the workbook in a "
+            f"{formulas} no value in the file{first}: treated as missing. Open the workbook in a "
             "spreadsheet program and save it to store the values.",
         )
     return Found(rows, {"sheet": chosen}, {"sheet": names}, doubts)

@@ -226,7 +226,7 @@ def _why_none(particles: Particles) -> str:
     fits = model.support in NO_BORDERS
     if fits and model.curvature is not None:
         return ""
-    why = "the model's second derivatives are not known in closed form"
+    why = "the program has no second derivatives of this model"
     if not fits:
         in_A = model.support_A is not Support.POSITIVE
         where = model.support_A.of("A") if in_A else model.support_W.of("W")

@@ -407,7 +407,7 @@ def read(comparison: Comparison, folder: Path) -> Posterior:
 
 STAGE = Stage(
     key="posterior",
-    label="Sampling within each mode",
+    label="Running chains in each mode",
     needs=(evidence.STAGE,),
     version=3,
     compute=compute,

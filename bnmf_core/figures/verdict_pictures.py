@@ -68,11 +68,13 @@ def by_error(
         tickangle=0,
         ticklabeloverflow="allow",
         range=[ends[0] - room, ends[1] + room],
-        title={"text": word if explains else measure, "standoff": 2},
         showgrid=False,
         zeroline=False,
     )
-    return _small(figure, bottom=38)
+    # An axis title would stand between long tick labels.
+    title = {"text": word if explains else measure, "yshift": -34, "showarrow": False}
+    figure.update_layout(annotations=[title | {"x": 0.5, "y": 0, "xref": "paper", "yref": "paper"}])
+    return _small(figure, bottom=42)
 
 
 def found_again(

@@ -26,7 +26,7 @@ USUAL_RANK = 5
 MAKERS = {
     "factorizations": "look for many good factorizations",
     "draws": "draw from a posterior",
-    "outputs": "go along chains, and what they put out are no draws from a posterior",
+    "outputs": "run along chains, but their outputs are not draws from a posterior",
 }
 RECOMMENDED = "recommended_runs"
 

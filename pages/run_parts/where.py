@@ -17,7 +17,7 @@ def choose() -> tuple[str, bool]:
     """
     offered = ["", *allowed_schedulers()]
     if len(offered) == 1:
-        st.caption(f"Runs are made on {HERE}.")
+        st.caption(f"Runs use {HERE}.")
         return "", False
     address = st.selectbox(
         "Where it runs",

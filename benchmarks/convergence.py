@@ -235,7 +235,7 @@ def _one_by_one(problem: Problem, quick: bool) -> dict[str, Any]:
             if i > 0 and sum(found["seconds"]) > SECONDS:
                 break
             A, W = random_start(data, rank, np.random.default_rng([2, i + 1]))
-            began, solution = time.thread_time(), hals.start(problem, A[None], W[None])
+            began, solution = time.thread_time(), hals.SOLVER.start(problem, A[None], W[None])
             # An uncounted first one compiles and compresses.
             until = stopping if i >= 0 else Stopping(60, None)
             while solution.active.any() and time.thread_time() - began < PATIENCE:
@@ -272,7 +272,7 @@ def _one_by_one(problem: Problem, quick: bool) -> dict[str, Any]:
 
 
 def _solved(problem: Problem, A: np.ndarray, W: np.ndarray, stopping: Stopping) -> Solution:
-    solution = hals.start(problem, A, W)
+    solution = hals.SOLVER.start(problem, A, W)
     while solution.active.any():
         solution = hals.advance(problem, solution, stopping)
     return solution

@@ -126,7 +126,7 @@ def _ours(
     """Seconds of all, and of their approach; of each its residual and relative error."""
     stopping = Stopping(100_000, None, movement=180.0, kkt=RESIDUAL)
     began = time.thread_time()
-    solution, approach = hals.start(problem, A, W), 0.0
+    solution, approach = hals.SOLVER.start(problem, A, W), 0.0
     while solution.active.any():
         solution = hals.advance(problem, solution, stopping)
         if not approach and not solution.approaching:

@@ -22,17 +22,17 @@ from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.coordinate_kernels import NOISE, accelerated_rounds
 from bnmf_core.solvers.solution import (
     CHECK_EVERY,
+    FIRST_STEP,
     Solution,
     Solver,
     Stopping,
-    start_full,
+    start_approach,
 )
 from bnmf_core.solvers.ties import TiedSolution
 
 # Iterations between two looks at the divergence in double precision, and steps of each entry in
 # one iteration.
 ROUND, SWEEPS = 5, 2
-FIRST_STEP = 0.5
 # The approach ends when an iteration lowers the divergence by less than this part of it: Newton's
 # method is then quicker. A required drop below the second number is left to it as well.
 APPROACH_TOLERANCE, SINGLE = 1e-8, 1e-6
@@ -46,12 +46,6 @@ FAR = 1e-7
 APPROACH, PRODUCTS = 40.0, 150.0
 # Multiply-adds that an entry takes in an iteration, and those for each component.
 ENTRY_WORK, COMPONENT_WORK = 30.0, 8.0
-
-
-def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
-    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
-    solution = start_full(problem, A, W)
-    return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
@@ -179,7 +173,7 @@ SOLVER = Solver(
     key="coordinate_descent",
     label="Coordinate descent on the divergence",
     reference="Hsieh & Dhillon 2011; Ang & Gillis 2019; Carbonetto and others 2021",
-    start=start,
+    start=start_approach,
     advance=advance,
     work=work,
     serves=lambda loss: loss is KULLBACK_LEIBLER,

@@ -26,18 +26,18 @@ from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
     CHECK_EVERY,
+    FIRST_STEP,
     Solution,
     Solver,
     Stopping,
     advance_full,
     product_work,
     solve_with,
-    start_full,
+    start_approach,
 )
 
 ROUND = 10
 FULL_SWEEPS, APPROACH_SWEEPS = 3, 3
-FIRST_STEP = 0.5
 # Rounds of Newton's method, and of variable projection of a small X, that a typical factorization
 # takes (0.6 to 22 on data of many kinds and ranks), of a long X (5 to 200), and iterations of its
 # approach, in single precision.
@@ -45,12 +45,6 @@ ROUNDS, PROJECTIONS, LONG_PROJECTIONS, APPROACH = 3.0, 7.0, 30.0, 16.0
 # The approach ends, and Newton's method begins, when five iterations gain less than this part:
 # on a compressed X, and on X itself, where Newton's method is cheap.
 APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 2e-4
-
-
-def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
-    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
-    solution = start_full(problem, A, W)
-    return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
@@ -238,7 +232,7 @@ SOLVER = Solver(
     key="hals",
     label="Hierarchical alternating least squares",
     reference="Cichocki & Phan 2009; Ang & Gillis 2019",
-    start=start,
+    start=start_approach,
     advance=advance,
     work=work,
 )

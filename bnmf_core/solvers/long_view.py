@@ -20,6 +20,7 @@ where 60 restarts that counted as converged lay in 6 modes, all come to one, in 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -89,6 +90,7 @@ class LongView:
     U: np.ndarray
     V: np.ndarray
     turned: bool
+    least: ClassVar[float] = LEAST
 
     @classmethod
     def of(cls, problem: Problem) -> "LongView":
@@ -100,16 +102,6 @@ class LongView:
         U = np.ascontiguousarray(np.linalg.qr(shorter)[0].T)
         forth = problem.times_rows if turned else problem.times_columns
         return cls(problem, U, forth(U[None])[0], turned)
-
-    def factors(self, point: LongPoint) -> tuple[np.ndarray, np.ndarray]:
-        """A (1, R, D), W (1, R, N)."""
-        A, W = (point.H, point.F) if self.turned else (point.F, point.H)
-        return A[None], W[None]
-
-    @property
-    def least(self) -> float:
-        """Damping, at least."""
-        return LEAST
 
     def again(self, F: np.ndarray, H: np.ndarray, half: float) -> LongPoint:
         """A point that was left at these factors."""

@@ -15,7 +15,7 @@ another way to that quadratic, :mod:`bnmf_core.solvers.long_view`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -62,9 +62,6 @@ class Seen(Protocol):
     def least(self) -> float:
         """Damping, at least."""
 
-    def factors(self, point: Any) -> tuple[np.ndarray, np.ndarray]:
-        """A (1, R, D), W (1, R, N)."""
-
     def again(self, F: np.ndarray, H: np.ndarray, half: float) -> Any:
         """A point that was left at these factors."""
 
@@ -100,16 +97,7 @@ class View:
     X: np.ndarray
     seen: np.ndarray
     turned: bool
-
-    def factors(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
-        """A (1, R, D), W (1, R, N)."""
-        A, W = (point.H, point.F) if self.turned else (point.F, point.H)
-        return A[None], W[None]
-
-    @property
-    def least(self) -> float:
-        """Damping, at least."""
-        return LEAST
+    least: ClassVar[float] = LEAST
 
     def again(self, F: np.ndarray, H: np.ndarray, half: float) -> Point:
         """A point that was left at these factors."""
@@ -216,7 +204,7 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
         if damping > MOST:  # no step leads anywhere, and none to another quadratic
             movement /= CAUTION
         if stopping.by_residual or gain <= stopping.gain:
-            A, W = seen_from.factors(point)
+            A, W = factors(seen_from, point)
             kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
         if stopping.idle(kkt, movement / CAUTION, gain):
             idle = int(one.idle[0]) + 1
@@ -224,7 +212,7 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
             idle = int(one.idle[0])
     ridge = idle >= IDLE or (damping > MOST and stopping.idle(kkt, movement, gain))
     settled = ridge or bool(stopping.converged(kkt, movement, gain))
-    A, W = seen_from.factors(point)
+    A, W = factors(seen_from, point)
     over = settled or point.half <= enough or iterations >= stopping.max_iterations
     over = over or damping > MOST
     return replace(
@@ -286,8 +274,14 @@ def _stepped(
     return point, damping, tries, known
 
 
+def factors(seen_from: Seen, point: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A (1, R, D), W (1, R, N)."""
+    A, W = (point.H, point.F) if seen_from.turned else (point.F, point.H)
+    return A[None], W[None]
+
+
 def _turn(seen_from: Seen, point: Any, other: Any) -> float:
-    A, after = (seen_from.factors(one)[0][0] for one in (point, other))
+    A, after = (factors(seen_from, one)[0][0] for one in (point, other))
     return float(np.degrees(largest_angle(A, after)))
 
 

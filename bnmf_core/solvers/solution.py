@@ -19,6 +19,8 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SQUARED_ERROR
 
 CHECK_EVERY = 5
+# Step of the accelerated iterations that an approach begins with.
+FIRST_STEP = 0.5
 # When a factorization counts as converged: degrees left to turn, KKT residual, and nats to gain.
 MOVEMENT, KKT, GAIN = 1.0, 1e-3, 0.01
 # A factorization is on a ridge when so many rounds in a row have found nothing to gain and far to
@@ -175,6 +177,12 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         sure=np.zeros(m, dtype=np.int64),
         part=np.full(m, -1),
     )
+
+
+def start_approach(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
+    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
+    solution = start_full(problem, A, W)
+    return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
 
 
 def solve_with(

@@ -50,7 +50,7 @@ def solved(problem, count, seed=0, stopping=STOPPING):
         for i in range(count)
     ]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    return on(problem, hals.start(problem, A, W), stopping)
+    return on(problem, hals.SOLVER.start(problem, A, W), stopping)
 
 
 def gone_on(problem, state):
@@ -142,7 +142,7 @@ def test_one_optimum_is_converged_to_and_nothing_is_gained_beyond(case):
 
 def test_a_ridge_has_its_verdict_at_once_and_nothing_to_gain():
     problem, A, W = ridge()
-    state = on(problem, hals.start(problem, A, W))
+    state = on(problem, hals.SOLVER.start(problem, A, W))
     assert state.ridge.all() and (state.iterations < 300).all()
     assert not STOPPING.converged(state.kkt, state.movement, state.gain).any()
     end, gained = gone_on(problem, state)

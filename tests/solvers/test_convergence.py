@@ -151,7 +151,7 @@ def test_the_error_never_rises_and_ends_at_a_minimum(rng, kind):
     if kind == "sparse":
         data = Dataset.from_array(sparse.csc_array(np.where(data.X > data.X.mean(), data.X, 0)))
     problem = Problem.without_model(data, 3)
-    state = hals.start(problem, *starts(problem, 4))
+    state = hals.SOLVER.start(problem, *starts(problem, 4))
     while state.approaching:
         state = hals.advance(problem, state, TO_THE_END)
     errors = []
@@ -188,7 +188,7 @@ def test_a_drop_in_error_stops_as_published(small):
     A, W = starts(problem, 5)
     published = {"tolerance": 5e-5, "max_iterations": 300}
     expected, _ = solve_with(hals.SOLVER, problem, A, W, Stopping(300, 5e-5))
-    state = hals.start(problem, A, W)
+    state = hals.SOLVER.start(problem, A, W)
     while state.active.any():
         state = hals.advance(problem, state, Stopping(300, 5e-5, movement=1e-9, kkt=1e-9))
     np.testing.assert_array_equal(state.particles[0], expected)
@@ -213,7 +213,7 @@ def test_no_factorization_turns_further_than_its_movement_when_its_iterations_do
         rng = np.random.default_rng(seed)
         X = planted(rng, int(rng.integers(10, 40)), int(rng.integers(10, 40)), 3, noise=0.3)
         problem = problem_of(X, 3)
-        state = hals.start(problem, *starts(problem, 10, seed))
+        state = hals.SOLVER.start(problem, *starts(problem, 10, seed))
         stopping = Stopping(20_000, None)
         while state.active.any():
             state = hals.advance(problem, state, stopping)
@@ -248,7 +248,7 @@ def test_where_any_way_left_is_allowed_the_residual_decides(rng, D, N):
     )
     solutions = []
     for stopping in (by_both, by_residual):
-        solution = hals.start(problem, *begun)
+        solution = hals.SOLVER.start(problem, *begun)
         while solution.active.any():
             solution = hals.advance(problem, solution, stopping)
         solutions.append(solution)

@@ -244,7 +244,7 @@ def test_the_convergence_flag_is_honest(small):
     problem = make_problem(small.X, 3)
     A, W = random_starts(problem, 12)
     tolerance, most = 1e-3, 60
-    solved = hals.start(problem, A, W)
+    solved = hals.SOLVER.start(problem, A, W)
     while solved.active.any():
         solved = hals.advance(problem, solved, Stopping(most, tolerance))
     converged = solved.iterations < most

@@ -66,7 +66,7 @@ def test_held_columns_keep_their_direction_and_the_rest_is_at_its_minimum(sizes,
     problem = Problem.without_model(data, 3, held)
     assert (problem.compression_rank is None) == (sizes == (9, 14))
     A, W = (factor[None] for factor in random_start(data, 3, rng))
-    state = solved(problem, hals.start(problem, A, W))
+    state = solved(problem, hals.SOLVER.start(problem, A, W))
     found, weights = (factor[0] for factor in state.particles)
     assert found[:, 0] / found[:, 0].sum() == pytest.approx(A[0, :, 0] / A[0, :, 0].sum(), rel=1e-9)
     assert state.movement[0] <= TO_THE_END.movement
@@ -89,7 +89,7 @@ def test_a_tied_entry_has_its_share_and_the_rest_is_at_its_minimum(gaps):
     data = Dataset.from_array(X, mask=mask)
     problem = Problem.without_model(data, 3)
     A, W = (factor[None] for factor in random_start(data, 3, rng))
-    free = solved(problem, hals.start(problem, A, W)).particles
+    free = solved(problem, hals.SOLVER.start(problem, A, W)).particles
     wanted = np.array([0.0, 0.05, 0.2, 0.4])
     ties = Ties(np.ones(4, int), np.array([0, 2, 4, 5]), wanted / (1 - wanted))
     start = start_tied(problem, *(np.repeat(factor, 4, axis=0) for factor in free), ties)
@@ -148,7 +148,7 @@ def test_nothing_held_is_the_problem_without_holding():
     free = Problem.without_model(data, 3)
     none = Problem.without_model(data, 3, np.zeros(3, dtype=bool))
     errors = [
-        solved(problem, hals.start(problem, A[None], W[None])).squared_error[0]
+        solved(problem, hals.SOLVER.start(problem, A[None], W[None])).squared_error[0]
         for problem in (free, none)
     ]
     assert np.sqrt(errors) == pytest.approx([0.0, 0.0], abs=1e-4 * np.sqrt(data.squared_norm))

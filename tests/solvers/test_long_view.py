@@ -36,7 +36,7 @@ def starts(problem, count):
 
 
 def near(problem, count=4):
-    state = hals.start(problem, *starts(problem, count))
+    state = hals.SOLVER.start(problem, *starts(problem, count))
     while state.approaching:
         state = hals.advance(problem, state, TO_THE_END)
     return state
@@ -92,7 +92,7 @@ def test_the_error_is_that_of_the_best_other_factor(rng, turned):
     H = solve_weights(long, point.F.T[None])[0]
     np.testing.assert_allclose(point.H, H, atol=1e-9 * H.max())
     assert point.half == pytest.approx(0.5 * ((long - point.F.T @ H) ** 2).sum())
-    A, W = (factor[0] for factor in seen_from.factors(point))
+    A, W = (factor[0] for factor in projection.factors(seen_from, point))
     assert 0.5 * ((X - A.T @ W) ** 2).sum() == pytest.approx(point.half)
 
 
@@ -175,7 +175,7 @@ def test_an_exact_factorization_stays_where_it_is_and_an_empty_component_too(rng
         if empty:
             A[:, 2], W[2] = 0.0, 0.0
         problem = problem_of(A @ W)
-        state = hals.start(problem, A[None], W[None])
+        state = hals.SOLVER.start(problem, A[None], W[None])
         while state.active.any():
             state = hals.advance(problem, state, Stopping(500, None))
         found, weights = (factor[0] for factor in state.particles)

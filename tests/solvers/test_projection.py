@@ -44,7 +44,7 @@ def test_the_error_is_that_of_the_best_other_factor(rng, shape, gaps):
     seen_from = projection.view(problem)
     F = rng.random((3, 9))
     point = seen_from.at(F)
-    A, W = (factor[0] for factor in seen_from.factors(point))
+    A, W = (factor[0] for factor in projection.factors(seen_from, point))
     X, mask = np.asarray(problem.dataset.X), problem.dataset.mask
     if seen_from.turned:
         other = solve_weights(X.T, F.T[None], None if mask is None else mask.T)[0]
@@ -116,7 +116,7 @@ def test_angles_are_those_of_the_general_function(rng):
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30)])
 def test_the_error_never_rises_and_ends_at_a_minimum(rng, shape, gaps):
     problem = problem_of(rng, shape, gaps=gaps)
-    state = hals.start(problem, *starts(problem, 6))
+    state = hals.SOLVER.start(problem, *starts(problem, 6))
     while state.approaching:
         state = hals.advance(problem, state, TO_THE_END)
     errors = [state.squared_error]
@@ -135,12 +135,12 @@ def test_the_error_never_rises_and_ends_at_a_minimum(rng, shape, gaps):
 def test_signatures_converge_and_turn_no_further_than_they_say(rng, hidden):
     data = load_sample("signatures")
     problem = Problem.without_model(hide_entries(data, hidden, rng) if hidden else data, 4)
-    state = hals.start(problem, *starts(problem, 20))
+    state = hals.SOLVER.start(problem, *starts(problem, 20))
     stopping = Stopping(10_000, None)
     while state.active.any():
         state = hals.advance(problem, state, stopping)
     assert stopping.converged(state.kkt, state.movement, state.gain).all()
-    end = hals.start(problem, *state.particles)
+    end = hals.SOLVER.start(problem, *state.particles)
     while end.active.any():
         end = hals.advance(problem, end, TO_THE_END)
     assert (turned(state.A, end.A) <= state.movement).mean() >= 0.95
@@ -151,7 +151,7 @@ def test_a_step_ends_when_nothing_is_left_to_do(rng, monkeypatch):
     monkeypatch.setattr(hals.shared, "STEP_WORK", 1e18)
     problem = Problem.without_model(Dataset.from_array(np.array([[1.0, 3.0], [2.0, 4.0]])), 1)
     assert projection.suits(problem)
-    state = hals.start(problem, rng.random((3, 2, 1)), rng.random((3, 1, 2)))
+    state = hals.SOLVER.start(problem, rng.random((3, 2, 1)), rng.random((3, 1, 2)))
     steps = 0
     while state.active.any():
         state = hals.advance(problem, state, Stopping(100, None, 0.0))

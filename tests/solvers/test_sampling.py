@@ -31,7 +31,7 @@ def problem_of(X) -> Problem:
 
 
 def begun(problem, A, W, sampled=True):
-    state = hals.start(problem, A, W)
+    state = hals.SOLVER.start(problem, A, W)
     generators = [np.random.default_rng([9, i]) for i in range(len(A))]
     return sampling.drawn(problem, state, generators) if sampled else state
 

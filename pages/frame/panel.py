@@ -165,7 +165,7 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         return largest
     if finest >= largest:
         st.caption(
-            f"No two optima differ by more than their remaining rotation, {rotation(finest)}: "
+            f"No two optima differ by more than their remaining rotation, {plain(rotation(finest))}: "
             "they are one mode."
         )
         return finest
@@ -173,7 +173,7 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
     if now is None or not finest <= now <= largest:
         link.put("threshold", suggested)
     limit = (
-        f" It cannot be below {rotation(finest)}, the remaining rotation of converged "
+        f" It cannot be below {plain(rotation(finest))}, the remaining rotation of converged "
         "factorizations."
         if finest
         else ""

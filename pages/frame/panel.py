@@ -165,8 +165,8 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         return largest
     if finest >= largest:
         st.caption(
-            f"No two optima differ by more than their remaining rotation, {plain(rotation(finest))}: "
-            "they are one mode."
+            "No two optima differ by more than their remaining rotation, "
+            f"{plain(rotation(finest))}: they are one mode."
         )
         return finest
     largest = max(largest, suggested)  # where all are one mode, at what people call different

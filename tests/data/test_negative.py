@@ -38,7 +38,7 @@ def test_what_was_chosen_is_done_and_said(make, choice):
     content, name = make()
     reading = inspect_file(content, filename=name, chosen={"negative": choice})
     assert reading.faults == () and reading.negative == choice
-    assert {"zero": "set to 0", "missing": "not seen"}[choice] in reading.doubts[-1]
+    assert {"zero": "set to 0", "missing": "treated as missing"}[choice] in reading.doubts[-1]
     data = load_file(content, filename=name, reading=reading)
     wanted = np.where(X < 0, 0.0, X)
     found = data.dense().T if reading.observations == "rows" else data.dense()

@@ -34,9 +34,14 @@ def restarts_elsewhere(
     figure = Sketch()
     parts = 100.0 * np.asarray(shares, dtype=float)
     colors = [CHOSEN if label == chosen else MUTED for label in labels]
-    for x, color, hover in (
-        (parts, colors, "%{y}: %{x:.3g} %<extra></extra>"),
-        (100.0 - parts, RAIL, "%{y}: %{customdata:.3g} %<extra></extra>"),
+    for x, color, hover, name in (
+        (
+            parts,
+            colors,
+            "%{y}: %{x:.3g} %<extra></extra>",
+            "at the recommended number, if any",
+        ),
+        (100.0 - parts, RAIL, "%{y}: %{customdata:.3g} %<extra></extra>", ""),
     ):
         figure.add(
             "bar",
@@ -46,14 +51,15 @@ def restarts_elsewhere(
             customdata=parts,
             marker={"color": color},
             hovertemplate=hover,
-            showlegend=False,
+            name=name,
+            showlegend=bool(name),
         )
     dots = [(100.0 * at, name) for at, name in zip(published, names, strict=True) if at is not None]
     figure.add_scatter(
         x=[at for at, _ in dots],
         y=[name for _, name in dots],
         mode="markers",
-        name="at the published number of components",
+        name="at the published number",
         marker={"symbol": "diamond", "size": 9, "color": DOT},
         hovertemplate="%{y}, published number: %{x:.3g} %<extra></extra>",
         showlegend=True,

@@ -31,7 +31,7 @@ def show(study: StudyResult, measured: dict[str, list[findings.Ranked]], chosen:
             weighed,
             SOURCES[chosen].label,
         ),
-        f"{findings.answer(study)} Bars: the recommended number of components, if measured.",
+        findings.answer(study),
         name="atlas",
         origin="python -m studies atlas",
         table=pd.DataFrame(table["rows"], columns=list(table["columns"])),

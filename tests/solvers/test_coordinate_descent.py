@@ -149,7 +149,7 @@ def test_the_divergence_never_rises(kind, monkeypatch):
     data = counts(kind)
     problem = Problem.without_model(data, 3, loss=KULLBACK_LEIBLER)
     A, W = started(problem, 2)
-    state = descent.start(problem, A, W)
+    state = descent.SOLVER.start(problem, A, W)
     before = KULLBACK_LEIBLER.values(problem, A, W)
     while state.active.any() and not state.sure.any():
         state = descent.advance(problem, state, USUAL)

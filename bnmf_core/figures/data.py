@@ -74,7 +74,7 @@ def matrix_preview(
     if ends < largest:
         title += f"; one colour from {in_digits(ends)} to {in_digits(largest)}"
     if mask is not None:
-        title += f"; blank: not seen ({1 - mask.mean():.1%})"
+        title += f"; blank: missing ({1 - mask.mean():.1%})"
     return layout(figure, title, height=HEIGHT, margin={"b": 84})
 
 

@@ -379,7 +379,7 @@ def test_entries_are_hidden_in_a_new_dataset(server, labelled):
     assert f"{data.missing:,} of them masked on purpose" in words(app)
     assert "No factorization of a rank" not in words(app)  # with gaps nothing bounds the error
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert any("not seen (30.0%)" in title for title in titles)
+    assert any("missing (30.0%)" in title for title in titles)
 
 
 def test_every_analysis_number_on_screen_comes_from_the_store(server, finished):

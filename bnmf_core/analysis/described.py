@@ -99,11 +99,11 @@ def dominant_lines(dataset: Dataset) -> str:
     named = ("features", dataset.features), ("observations", dataset.observations)
     for sums, (lines, names) in zip(summed, named, strict=True):
         of_each = np.asarray(sums, dtype=float).ravel()
+        if len(of_each) < FEW:
+            continue
         order = np.argsort(-of_each, kind="stable")
         parts = np.cumsum(of_each[order]) / max(of_each.sum(), np.finfo(float).tiny)
         count = int((parts <= NEARLY_ALL).sum()) + 1
-        if len(of_each) < FEW:
-            continue
         if parts[0] > MOST_OF_ALL:
             makes = f"“{names[int(order[0])]}” makes {percent(parts[0])}"
             seen = "depends on it most" if count > 1 else f"hardly sees the other {lines}"

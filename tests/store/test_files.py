@@ -12,18 +12,22 @@ from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.store import files
 
 
+def damaged(content, trial, within, rng):
+    """Every second one is cut off; the others have another byte among the first so many."""
+    changed = bytearray(content)
+    if trial % 2:
+        return changed[: rng.integers(len(changed))]
+    changed[rng.integers(within)] = rng.integers(256)
+    return changed
+
+
 def test_damaged_files_are_never_anything_but_a_store_error(tmp_path):
     path = tmp_path / "some.npz"
     whole = {"A": np.arange(6.0).reshape(2, 3), "meta": np.array("{}")}
     files.write_arrays(path, whole)
     content, rng = path.read_bytes(), np.random.default_rng(1)
     for trial in range(400):
-        damaged = bytearray(content)
-        if trial % 2:
-            damaged = damaged[: rng.integers(len(damaged))]
-        else:
-            damaged[rng.integers(len(damaged))] = rng.integers(256)
-        path.write_bytes(damaged)
+        path.write_bytes(damaged(content, trial, len(content), rng))
         try:
             found = files.read_arrays(path)
         except StoreError as error:
@@ -38,12 +42,7 @@ def test_a_damaged_array_or_json_is_a_store_error(tmp_path):
     files.write_array(path, np.arange(60.0).reshape(20, 3))
     content, rng = path.read_bytes(), np.random.default_rng(2)
     for trial in range(300):
-        damaged = bytearray(content)
-        if trial % 2:
-            damaged = damaged[: rng.integers(len(damaged))]
-        else:
-            damaged[rng.integers(128)] = rng.integers(256)
-        path.write_bytes(damaged)
+        path.write_bytes(damaged(content, trial, 128, rng))
         try:
             files.read_array(path)
         except StoreError as error:

@@ -74,7 +74,7 @@ def test_ranks_under_another_model_are_told_in_its_words(command, tmp_path, whol
     words = ["ranks", tmp_path / "X.csv", "--model", "kl", "--ranks", "1:2", "--restarts", "2"]
     code, told, err = command(*words)
     assert code == 0, err
-    table, colon, _ = told.partition("Hidden and fit: unexplained deviance, D(X ‖ AW)")
+    table, colon, _ = told.partition("Held out and fit: unexplained deviance, D(X ‖ AW)")
     assert colon and "σ" not in table and "‖X − AW‖" not in told
     assert ("evidence" in table) is whole
     assert ("a distribution of whole numbers" in told) is not whole

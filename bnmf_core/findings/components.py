@@ -118,11 +118,13 @@ def shared(
     largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
     names = component_names(comparison.dataset, A[0], named.components(A[0]))
     others, first = len(rows) - 1, int(modes.labels[rows[0]]) + 1
+    best_fits = [] if table is None else table["as_good_as_best"].iloc[modes.labels[rows]].tolist()
     where = fact(
         {1: "partners.one", 2: "partners.two"}.get(others, "partners.many"),
         angle=SHARED,
         others=others,
         left_out=modes.count > len(rows),
+        poorer=best_fits[:1] == [True] and not any(best_fits[1:]),
     )
     found = tuple(names[r] for r in np.flatnonzero(largest <= SHARED))
     kind = "all" if len(found) == len(names) else "some" if found else "none"

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.described import dominant_lines
+from bnmf_core.analysis.mode_table import LITTLE, largest_mass
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 # Largest number of labels whose conclusions are reported.
 LABELS = 2
 # Limits of the probability that the next restart finds a new mode: more restarts are advised above
-# the first, another number of components above the second.
+# the first if a mode found once fits as well as the best or has mass, another number of components
+# above the second.
 NEW, MOSTLY_NEW = 0.05, 0.5
 # The key of a page, and facts: the finding, then its doubts.
 Found = tuple[str, Sequence[Fact]]
@@ -179,7 +182,9 @@ def what_next(
     if study is None and chance > MOSTLY_NEW:
         return [fact("compare_ranks_first", rank=comparison.rank, probability=chance)]
     if chance > NEW:
-        return [fact("more_restarts", restarts=unseen.restarts, probability=chance)]
+        once = np.rint(table["found_by"] * unseen.restarts) == 1
+        if (table["as_good_as_best"] | (largest_mass(table) >= LITTLE))[once].any():
+            return [fact("more_restarts", restarts=unseen.restarts, probability=chance)]
     if comparison.dataset.labels and not comparison.holdout:
         return [fact("cross_validate")]
     return []

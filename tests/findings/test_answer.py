@@ -74,14 +74,22 @@ def test_components_are_told_by_their_angles_to_mode_1(two):
     A = comparison.aligned(modes.representative)
     angles = component_angles(A[1:], A[0], matching(A[1:], A[0])).max(axis=0)
     assert (angles > 30).all()
-    assert said.startswith("No component of mode 1 has a partner within 15°")
+    assert said == "No component of mode 1 has a partner within 15° in the other mode."
     assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in doubt
+
+
+@pytest.mark.parametrize(
+    ("as_good", "worse"), [([True, True], False), ([True, False], True), ([False, True], False)]
+)
+def test_other_modes_that_fit_worse_are_called_so(two, as_good, worse):
+    said = say(shared(*two, pd.DataFrame({"as_good_as_best": as_good}))[0])
+    assert said.endswith(" in the other mode, which fits worse." if worse else " the other mode.")
 
 
 def test_components_are_compared_with_those_of_the_most_probable_mode(two):
     comparison, modes = two
     table = pd.DataFrame({"mass": [np.nan, 0.9], "mass_low": [np.nan, 0.8]})
-    table = table.assign(mass_high=[np.nan, 0.95])
+    table = table.assign(mass_high=[np.nan, 0.95], as_good_as_best=True)
     said, doubt = map(say, shared(comparison, modes, table))
     A = comparison.aligned(modes.representative)
     angles = component_angles(A[:1], A[1], matching(A[:1], A[1])).max(axis=0)
@@ -142,12 +150,25 @@ def test_a_feature_that_squared_errors_see_alone_is_named(tmp_path):
 def test_what_to_do_next(two, labels, words):
     comparison, _ = two
     unseen = None if labels is None else unseen_modes(np.array(labels), np.ones(10, bool))
-    table = pd.DataFrame({"weighed": [1, 1], "stays": [True, True]})
+    counts = np.bincount([0] * 10 if labels is None else labels)
+    table = pd.DataFrame({"found_by": counts / 10, "joined": np.arange(counts.size)})
+    table = table.assign(weighed=1, stays=True, as_good_as_best=True, mass=np.nan, mass_high=np.nan)
     said = say(of.what_next(comparison, unseen, table))
     assert said.startswith(words) if words else not said
     if unseen is not None and words:  # where ranks have been compared
         again = say(of.what_next(comparison, unseen, table, SimpleNamespace()))
         assert again.startswith("Run more restarts")
+
+
+@pytest.mark.parametrize(("good", "heavy", "asks"), [(0, 0, False), (3, 0, True), (0, 3, True)])
+def test_more_restarts_are_advised_where_a_mode_found_once_matters(two, good, heavy, asks):
+    """New modes are likely as those found once are: poorer ones without mass decide nothing."""
+    unseen = unseen_modes(np.array([0] * 7 + [1, 2, 3]), np.ones(10, bool))
+    table = pd.DataFrame({"found_by": [0.7, 0.1, 0.1, 0.1], "joined": range(4)})
+    table = table.assign(as_good_as_best=table.index == good, weighed=1, stays=True)
+    table = table.assign(mass=np.where(table.index == heavy, 0.995, 0.001), mass_high=np.nan)
+    said = say(of.what_next(two[0], unseen, table))
+    assert said.startswith("Run more restarts next: after 10") == asks
 
 
 def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):

@@ -13,17 +13,16 @@ from bnmf_core.blocks.source import BYTES_SPARSE, fitting
 from bnmf_core.blocks.stores.files import (
     ROWS,
     FileSource,
-    Header,
     Values,
     check_ends,
     check_matrix,
     check_numbers,
     check_rows,
     csr_rows,
-    npy_header,
 )
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
+from bnmf_core.data.formats.arrays import Header, npy_header
 from bnmf_core.numerics.matrix import Matrix
 
 ARRAYS = ("data", "indices", "indptr")

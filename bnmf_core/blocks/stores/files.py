@@ -4,7 +4,7 @@ import math
 from abc import ABC
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from bnmf_core.blocks.checks import columns, stamp_of
 from bnmf_core.blocks.source import Source
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
+from bnmf_core.data.formats.arrays import Header
 from bnmf_core.numerics.matrix import Matrix
 
 ROWS, COLUMNS = "rows", "columns"
@@ -34,21 +35,6 @@ class FileSource(Source, ABC):
     def stamp(self) -> str:
         """Size and modification time of the file. OSError if it is missing."""
         return stamp_of([self.path])
-
-
-@dataclass(frozen=True)
-class Header:
-    """The header of an NPY array, and the offset of its values."""
-
-    shape: tuple[int, ...]
-    by_columns: bool
-    dtype: np.dtype[Any]
-    start: int
-
-    @property
-    def size(self) -> int:
-        """Bytes of the values."""
-        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
@@ -78,39 +64,6 @@ class Values:
         if len(held) != max(stop - first, 0) * each:
             raise DataError("the file has been cut off")
         return np.frombuffer(held, self.header.dtype)
-
-
-def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
-    """Read the header at the current position of a file.
-
-    room : bytes of the array from here; None for the rest of the file.
-
-    DataError when it is damaged, does not fit the number of bytes, or declares Python objects.
-    """
-    began = file.tell()
-    if room is None:
-        room = file.seek(0, 2) - began
-        file.seek(began)
-    try:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, by_columns, dtype = read_header(file)
-    except Exception as error:
-        # A foreign header is Python text that can fail in any way.
-        raise DataError(f"{where} has a damaged NPY header; save it again.") from error
-    if dtype.hasobject:
-        raise DataError(f"{where} holds Python objects, which are never opened; save numbers.")
-    found = Header(shape, by_columns, dtype, file.tell())
-    follow = room - (found.start - began)
-    if min(shape, default=0) < 0 or found.size != follow:
-        raise DataError(
-            f"{where} claims the shape {shape} with {found.size:,} bytes, but {follow:,} bytes "
-            "follow; it is cut off or damaged, so save it again."
-        )
-    return found
 
 
 def check_numbers(dtype: Any, where: str) -> None:

@@ -13,9 +13,9 @@ from bnmf_core.blocks.stores.files import (
     Values,
     check_matrix,
     check_numbers,
-    npy_header,
 )
 from bnmf_core.core.names import clean_name
+from bnmf_core.data.formats.arrays import npy_header
 from bnmf_core.numerics.matrix import Matrix
 
 MAGIC = b"\x93NUMPY"

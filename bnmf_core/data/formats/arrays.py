@@ -4,7 +4,8 @@ import io
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,57 @@ from bnmf_core.data.limits import MAX_MEMBERS, ZIP, check_entries, check_side, m
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr", "row", "col", "_is_array"}
 _NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
 _LABELS = "labels_"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of an NPY array, and the offset of its values."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the values."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def npy_header(file: BinaryIO, room: int | None, where: str) -> Header:
+    """Read the header at the current position of a file.
+
+    room : bytes of the array from here; None for the rest of the file.
+
+    DataError when it is damaged, does not fit the number of bytes, or declares Python objects.
+    """
+    began = file.tell()
+    if room is None:
+        room = file.seek(0, 2) - began
+        file.seek(began)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, by_columns, dtype = read_header(file)
+    except Exception as error:
+        # A foreign header is Python text that can fail in any way.
+        raise DataError(f"{where} has a damaged NPY header; save it again.") from error
+    if dtype.hasobject:
+        raise DataError(
+            f"{where} holds Python objects, which are never opened; save plain numbers, or "
+            "fixed-length text for names."
+        )
+    found = Header(shape, by_columns, dtype, file.tell())
+    follow = room - (found.start - began)
+    if min(shape, default=0) < 0 or found.size != follow:
+        raise DataError(
+            f"{where} claims the shape {shape} with {found.size:,} bytes, but {follow:,} bytes "
+            "follow; it is cut off or damaged, so save it again."
+        )
+    return found
 
 
 def read_npy(content: bytes) -> np.ndarray:
@@ -76,36 +128,14 @@ def read_npz(content: bytes, limit_bytes: int) -> Parts:
 
 def _array(content: bytes, where: str) -> np.ndarray:
     """The array in the bytes of a .npy file; a view, so nothing is allocated for it."""
-    file = io.BytesIO(content)
-    try:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, column_major, dtype = read_header(file)
-    except Exception as error:
-        # A foreign header is Python text that can fail in any way.
-        raise DataError(f"{where} has a damaged NPY header.") from error
-    if dtype.hasobject:
-        raise DataError(
-            f"{where} holds Python objects, which are never opened; save plain numbers or "
-            "fixed-length text."
-        )
+    header = npy_header(io.BytesIO(content), None, where)
+    shape, dtype = header.shape, header.dtype
     if dtype.kind not in "buifcSU":
         raise DataError(f"{where} holds values of type {dtype}; numbers are needed.")
-    if any(length < 0 for length in shape):
-        raise DataError(f"{where} claims a negative length in its shape {shape}.")
-    promised, start = math.prod(shape) * dtype.itemsize, file.tell()
-    if promised != len(content) - start:
-        raise DataError(
-            f"{where} claims the shape {shape} with {promised:,} bytes, but "
-            f"{len(content) - start:,} bytes follow; it is cut off or damaged."
-        )
-    if promised == 0:
+    if header.size == 0:
         raise DataError(f"{where} has the shape {shape} and holds no values.")
-    flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=start)
-    return flat.reshape(shape, order="F" if column_major else "C")
+    flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=header.start)
+    return flat.reshape(shape, order="F" if header.by_columns else "C")
 
 
 def _matrix(array: np.ndarray, where: str) -> np.ndarray:

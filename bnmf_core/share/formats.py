@@ -41,6 +41,13 @@ class Exported:
     whole: Dataset
     named: Named
 
+    @property
+    def best(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (D, R) and W (R, N) of the factorization that fits best, in double precision."""
+        i = int(np.argmin(self.particles.error))
+        A, W = (np.asarray(F[i], dtype=float) for F in (self.particles.A, self.particles.W))
+        return A, W
+
 
 @dataclass(frozen=True)
 class Format:
@@ -89,56 +96,53 @@ def _scores(run: Exported, file: BinaryIO) -> None:
 
 def _signatures(run: Exported, file: BinaryIO) -> None:
     """A of the factorization that fits best, in the layout of SigProfiler."""
-    best = int(np.argmin(run.particles.error))
-    A = np.asarray(run.particles.A[best], dtype=np.float64)
-    file.write(profiles.written(profiles.signatures_table(run.dataset.features, A)))
+    file.write(profiles.written(profiles.signatures_table(run.dataset.features, run.best[0])))
 
 
 def _activities(run: Exported, file: BinaryIO) -> None:
     """W of the factorization that fits best, in the layout of SigProfiler."""
-    best, dataset = int(np.argmin(run.particles.error)), run.dataset
-    A, W = (np.asarray(of[best], dtype=np.float64) for of in (run.particles.A, run.particles.W))
-    table = profiles.activities_table(dataset.features, dataset.observations, A, W)
+    names = run.dataset.features, run.dataset.observations
+    table = profiles.activities_table(*names, *run.best)
     file.write(profiles.written(table))
 
 
 def _gmt(run: Exported, file: BinaryIO) -> None:
     """The strongest features of each component of the factorization that fits best."""
-    A = np.asarray(run.particles.A[[int(np.argmin(run.particles.error))]], dtype=np.float64)
-    lists = gene_lists(run.dataset, A, ["best fit"], numbered([], A.shape[2]), LISTED, RELEVANCE)
+    A = run.best[0]
+    names = numbered([], A.shape[1])
+    lists = gene_lists(run.dataset, A[None], ["best fit"], names, LISTED, RELEVANCE)
     file.write(gmt(lists, run.dataset.name))
 
 
 def _h5ad(run: Exported, file: BinaryIO) -> None:
     """The data with the factorization that fits best."""
-    best, particles = int(np.argmin(run.particles.error)), run.particles
-    A, W = (np.asarray(of[best], dtype=np.float64) for of in (particles.A, particles.W))
+    particles = run.particles
     facts = {
         "program": f"bnmf {particles.info.get('version', VERSION)}",
         "data_hash": run.dataset.hash,
         "run": json.dumps(particles.spec.to_dict()),
-        "error": float(particles.error[best]),
+        "error": float(particles.error.min()),
     }
-    write_anndata(file, run.dataset, A, W, facts)
+    write_anndata(file, run.dataset, *run.best, facts)
 
 
 def _spectra(run: Exported, file: BinaryIO) -> None:
     """A of the factorization that fits best, in the layout of cNMF: a row for each component."""
-    A = np.asarray(run.particles.A[int(np.argmin(run.particles.error))], dtype=np.float64)
+    A = run.best[0]
     file.write(cnmf_table(A.T, range(1, A.shape[1] + 1), run.dataset.features))
 
 
 def _usages(run: Exported, file: BinaryIO) -> None:
     """W of the factorization that fits best, in the layout of cNMF: a row for each observation."""
-    W = np.asarray(run.particles.W[int(np.argmin(run.particles.error))], dtype=np.float64)
+    W = run.best[1]
     file.write(cnmf_table(W.T, run.dataset.observations, range(1, len(W) + 1)))
 
 
 def _all_weights(run: Exported, file: BinaryIO) -> None:
     """W of the factorization that fits best, transposed (N, R): of all observations in blocks."""
-    best, particles = int(np.argmin(run.particles.error)), run.particles
+    (A, W), particles = run.best, run.particles
     if run.whole.whole is None:
-        np.save(file, np.asarray(particles.W[best], dtype=np.float64).T)
+        np.save(file, W.T)
         return
     if particles.trace:
         raise SettingsError(
@@ -149,7 +153,6 @@ def _all_weights(run: Exported, file: BinaryIO) -> None:
     shape = run.whole.whole.blocks.N, particles.R
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
-    A = np.asarray(particles.A[best], dtype=np.float64)
     for W in weights_of_all(run.whole, A, model.loss(chosen)):
         file.write(np.ascontiguousarray(W.T).data)
 

@@ -109,10 +109,9 @@ LESSON = Lesson(
         "bends, from (1 − β)ε, where it is flat, to (1 + β)ε, where its slope is 1. The usual "
         "losses, ℓ1 and ℓ2, have no flat part: every little improvement counts, whether anybody "
         "cares for it or not.",
-        "ε is yours to choose. Set just below the largest misfit it parts the restarts into good "
-        "enough and not; beyond it the log-likelihood falls by {steepness:g} for each unit of "
-        "loss. "
-        "What is concluded should not depend on where exactly it is set.",
+        "ε is yours to choose. Set just below the largest misfit it splits the restarts into "
+        "good enough and not good enough; beyond it the log-likelihood falls by {steepness:g} for "
+        "each unit of loss. What is concluded should not depend on where exactly it is set.",
     ),
     (
         Question(

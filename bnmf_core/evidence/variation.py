@@ -42,12 +42,8 @@ NEW, LIFT = 0.05, 0.05
 # An entry of A or W is free to fit X where more than this of the counts comes by it.
 FREE = 0.5
 # Counts vary clearly more than Poisson allows above this ratio plus so many standard errors, where
-# so many entries are left. Of 480 planted Poisson data sets (20×15 to 200×200, means 0.3 to 500, 2
-# to 20 components) two were above, both of 20×15; where more than 250 entries were left, the
-# largest ratio was 1.39. With the ratio 2, 139 of 168 were above, with 3, 165. The weighted ratio
-# adds sparse counts, such as words of topics: of 176 planted negative binomial data sets (20×15 to
-# 200×200, means 0.1 to 500, k of 1 to 10) 123 were above by Pearson's ratio and 141 by either, of
-# 116 Poisson ones three and four.
+# so many entries are left. The weighted ratio adds sparse counts, such as words of topics. See
+# benchmarks/overdispersion.py for how often planted data are above.
 BEYOND_POISSON, ERRORS, FEWEST_LEFT = 1.5, 3.0, 100
 # Bins of entries, and entries of each at least.
 BINS, FEWEST = 24, 20

@@ -1,10 +1,10 @@
 """Whether chains have settled: R̂, effective sample sizes and drift, component by component.
 
 Chains that sit in different modes are judged mode by mode: within a mode, the draws of its chains
-have to describe one distribution. What is followed does not depend on the order or the scale of
-components: the log joint, the angle of every column of A and row of W to those of the mode, and
-each component's largest loading and largest weight. R̂ and effective sample sizes are those of
-Vehtari and others (2021), from arviz-stats.
+have to describe one distribution. Followed are the log joint, the angle of every column of A and
+row of W to those of the mode, and each component's largest loading and largest weight. None depends
+on the order of components, and only the log joint on their scale. R̂ and effective sample sizes are
+those of Vehtari and others (2021), from arviz-stats.
 
 The limits are calibrated: 100 independent draws of each chain pass in at least 95 % of simulations
 with the 41 quantities of ten components (``tests/compare/test_settled.py``). R̂ ≤ 1.01 would take

@@ -11,7 +11,8 @@ prints it without the factor W_rn and hides λs². The model says which σ², an
 X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X, which serves all chains of a
 shard, and a compiled pass over A; then the same for W. Where X has gaps, the sums are over the seen
 entries of row d: X Wᵀ as before, as X holds 0 where it was not seen, and a matrix Σ_n w_n w_nᵀ for
-each row in place of W Wᵀ.
+each row in place of W Wᵀ. After each sweep a move of its own draws the scale of each component,
+in which sweeps alone take small steps, see :mod:`bnmf_core.samplers.scale_move`.
 
 The draws of one shard come from one generator: a chain's path depends on the seed and on how many
 chains the run has, not on threads or interruptions.
@@ -24,7 +25,7 @@ import numpy as np
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability, EntryPrior, required
 from bnmf_core.core.problem import Problem
-from bnmf_core.samplers import sources
+from bnmf_core.samplers import scale_move, sources
 from bnmf_core.samplers.adaptive import (
     TYPICAL,
     WarmUp,
@@ -137,6 +138,7 @@ def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
         A, W, k = sources.sweep(problem, state.A, state.W, state.k, rng)
         return replace(state, A=A, W=W, k=k, sweeps=state.sweeps + 1)
     A, W = sweep_in_parts(problem, state.A, state.W, rng)
+    A, W, _ = scale_move.move(problem, A, W, rng)
     return replace(state, A=A, W=W, sweeps=state.sweeps + 1)
 
 

@@ -5,8 +5,8 @@ then drawn from sums over all blocks. The weights of all observations lie in two
 folder, those before the sweep and those after it, so a run that is broken off goes on with the same
 bits. A recorded state is A and the weights drawn from it.
 
-For counts, a sweep draws the sources given A and W, W given these, and then A; the exchanges of
-scale that runs in memory add are left out (:mod:`bnmf_core.samplers.sources`).
+For counts, a sweep draws the sources given A and W, W given these, and then A. The moves of scale
+that runs in memory add are left out (:mod:`bnmf_core.samplers.scale_move`).
 """
 
 import time

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bnmf_core import registry
+from bnmf_core import Dataset, registry
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import EntryPrior
@@ -18,7 +18,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.runs import engine, planning
-from bnmf_core.samplers import gibbs
+from bnmf_core.samplers import gibbs, scale_move
 from bnmf_core.samplers.truncated_normal import TAIL, draw_factors
 from tests.generated import generated
 
@@ -270,9 +270,29 @@ def test_kept_draws_come_after_the_warm_up_and_every_so_often(small):
     kept = []
     for sweep in range(1, 23):
         A, W = gibbs.sweep(plan.problem, A, W, rng)
+        A, W, _ = scale_move.move(plan.problem, A, W, rng)
         if sweep in (13, 16, 19, 22):
             kept.append(A[0].T)
     np.testing.assert_array_equal(engine.run(small, spec).A, kept)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_the_scales_of_components_are_drawn(moves, monkeypatch):
+    """E[λ(ΣW_r − ΣA_r)] = N − D, from the density of (s A_r, W_r/s), integrated by parts over s."""
+    if not moves:
+        monkeypatch.setattr(scale_move, "move", lambda problem, A, W, rng: (A, W, None))
+    rng = np.random.default_rng(0)
+    X = rng.gamma(0.5, 1.0, (20, 3)) @ rng.gamma(0.5, 1.0, (3, 120))
+    data = Dataset.from_array(X + 0.02 * np.abs(rng.standard_normal(X.shape)))
+    settings = {"chains": 4, "warm_up": 200, "thinning": 5}
+    spec = RunSpec("gibbs", 3, particles=800, settings=settings, model_settings={"sigma": 0.02})
+    rate = planning.make_plan(data, spec).problem.model_settings.rate
+    drawn = engine.run(data, spec)
+    apart = rate * (drawn.W.sum(axis=2) - drawn.A.sum(axis=1)).mean(axis=0)
+    if moves:
+        np.testing.assert_allclose(apart, 120 - 20, atol=4.0)
+    else:  # sweeps alone stay near the scale where they start
+        assert (apart < 50.0).all()
 
 
 def test_chains_share_the_draws_and_start_apart(small):

@@ -18,7 +18,7 @@ from bnmf_core.posterior.stein import ksd
 SEED = 20
 # A mass with a wider interval than this is open.
 OPEN = 0.5
-# A run fits poorly if its median error exceeds the smallest of its loss by this factor.
+# Optima fit poorly if their median error exceeds the smallest of their loss by this factor.
 POOR = 1.5
 
 
@@ -91,13 +91,11 @@ class Board:
     def poor(self, run_ids: Sequence[str]) -> str:
         """Why what these runs span or cost cannot be the best; "" where it can.
 
-        Chains that have not settled, or states that are no draws, span what they pass through;
-        factorizations that fit poorly can be anywhere.
+        Chains that have not settled, or states that are no draws, span what they pass through.
+        Factorizations that fit poorly can be anywhere; draws fit as their posterior allows.
         """
-        samplers = set(map(self.comparison.algorithm_of.get, run_ids)) & set(
-            self.comparison.samplers
-        )
-        why = self.unmet(run_ids, apart=True) if samplers else ""
+        if set(map(self.comparison.algorithm_of.get, run_ids)) & set(self.comparison.samplers):
+            return self.unmet(run_ids, apart=True)
         losses = zip(self.comparison.run_ids, self.comparison.losses, strict=True)
         of_loss = {run_id: loss.key for run_id, loss in losses}
         fits = {one: float(np.median(self.errors(one))) for one in self.comparison.run_ids}
@@ -105,7 +103,7 @@ class Board:
             key: min(fits[one] for one in fits if of_loss[one] == key) for key in of_loss.values()
         }
         poor = any(fits[run_id] > POOR * smallest[of_loss[run_id]] for run_id in run_ids)
-        return why or "fits poorly" * poor
+        return "fits poorly" * poor
 
     def uncovered(self, run_ids: Sequence[str]) -> str:
         """Why these covering numbers cannot be the best; "" where they can."""

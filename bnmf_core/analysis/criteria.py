@@ -173,18 +173,17 @@ CRITERIA: Registry[Criterion] = Registry(
             "interior",
             "Stein discrepancy, log coordinates",
             lambda board, run_id: board.discrepancy(run_id, "interior"),
-            better="less",
             favours="optimizers",
             page="quality",
-            about="How far the factorizations, all weighted alike, are from the posterior, which "
-            "has 0. Of as few as these, optima come out low, because their slopes are small.",
+            about="How far the factorizations, all weighted alike, are from the posterior. Optima "
+            "come out low because their gradients are small, wherever they are, and M draws come "
+            "out at about 1/√M: no row tells which is better.",
             stages=("stein",),
         ),
         Criterion(
             "paper",
             "Stein discrepancy, A and W as they are",
             lambda board, run_id: board.discrepancy(run_id, "paper"),
-            better="less",
             favours="optimizers",
             page="quality",
             about="As published. Where entries are 0 the posterior itself does not make it 0.",

@@ -301,14 +301,17 @@ def likelihood_curve(
 
 
 def discrepancy_over_time(
-    points: pd.DataFrame, styles: Mapping[str, RunStyle], title: str
+    points: pd.DataFrame,
+    styles: Mapping[str, RunStyle],
+    title: str,
+    axis: str = "Stein discrepancy",
 ) -> go.Figure:
     """One line with markers per run and repetition, both axes logarithmic.
 
     Parameters
     ----------
-    points : columns run, seconds, value (the discrepancy), M (how many particles) and, where there
-        is more than one line of a run, repetition. Values of 0 cannot be shown and are left out.
+    points : columns run, seconds, value (what ``axis`` says), M (how many particles) and, where
+        there is more than one line of a run, repetition. Values of 0 cannot be shown and are left out.
     """
     if "repetition" not in points:
         points = points.assign(repetition=0)
@@ -334,7 +337,5 @@ def discrepancy_over_time(
     figure.update_xaxes(
         title="seconds", **logarithmic_axis(shown["seconds"].min(), shown["seconds"].max())
     )
-    figure.update_yaxes(
-        title="Stein discrepancy", **logarithmic_axis(shown["value"].min(), shown["value"].max())
-    )
+    figure.update_yaxes(title=axis, **logarithmic_axis(shown["value"].min(), shown["value"].max()))
     return layout(figure, title, height=400)

@@ -11,10 +11,10 @@ from pages.frame.view import chart
 from studies.stein.arrival import WEIGHTS, as_they_arrive
 
 READING = {
-    "weighted": "Lower and further left is better: a better approximation of the posterior in "
-    "fewer seconds.",
-    "equal": "Solvers are low here because gradients are small at optima, not because they "
-    "approximate the posterior.",
+    "weighted": "Lower and further left: nearer to the posterior in fewer seconds. Compare chains "
+    "with chains and optima with optima.",
+    "equal": "Optima are low because their gradients are small, not because they approximate the "
+    "posterior.",
 }
 
 
@@ -35,7 +35,9 @@ def show(look: Lens, part: SteinPart, form: str) -> None:
     )
     for column, (weights, words) in zip(st.columns(2), WEIGHTS.items(), strict=True):
         with column:
-            shown = points[["run", "M", "seconds", weights]].rename(columns={weights: "value"})
+            # The stored numbers are squares, wᵀKw.
+            values = points[weights].clip(lower=0.0) ** 0.5
+            shown = points[["run", "M", "seconds"]].assign(value=values)
             chart(
                 discrepancy_over_time(shown, look.styles, f"As particles arrive, {words}"),
                 READING[weights],

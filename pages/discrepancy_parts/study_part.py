@@ -38,6 +38,7 @@ def show(study: StudyResult) -> None:
             points,
             run_styles([(key, COLUMNS[key].algorithm, study.labels[key]) for key in keys]),
             f"{label}: {findings.SHORT_FORMS[form]}, {WEIGHTS[weights]}",
+            "squared Stein discrepancy wᵀKw",
         ),
         "Lower and further left is better. One line for each repetition: solvers make M "
         "factorizations once; a chain is thinned to M at several times; a descent is made with "

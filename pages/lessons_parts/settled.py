@@ -15,6 +15,8 @@ OWN, COMMON = "own", "common"
 AXES = {OWN: "of each chain", COMMON: "the same for all"}
 # Length (from 0) and axes of each step.
 SHOWN = {1: (1, OWN), 2: (1, COMMON), 3: (8, COMMON)}
+# A limit of R̂ in common use (Gelman and Rubin 1992), which says little of the precision.
+OLDER = 1.1
 # The engine's limits for one chain, and for four.
 ALONE, TOGETHER, LEAST = LARGEST_R_HAT[0], LARGEST_R_HAT[3], SMALLEST_SIZE[3]
 
@@ -40,7 +42,7 @@ def looking(one: dict[str, Any]) -> int:
 def facts() -> dict[str, float]:
     """Numbers of the short, the intermediate and the long chains."""
     short, long = lengths()[SHOWN[1][0]], lengths()[SHOWN[3][0]]
-    near = next(one for one in lengths() if one["r_hat"] <= TOGETHER)
+    near = next(one for one in lengths() if one["r_hat"] <= OLDER)
     draws = np.array(short["draws"])
     return {
         "sigma": stored("settled")["sigma"],
@@ -48,6 +50,7 @@ def facts() -> dict[str, float]:
         "low": float(np.median(draws[:2])),
         "high": float(np.median(draws[2:])),
         "kept": draws.size,
+        "older": OLDER,
         "alone": max(short["alone"]),
         **{f"short_{name}": short[name] for name in ("sweeps", "r_hat", "bulk")},
         **{f"long_{name}": long[name] for name in ("sweeps", "r_hat", "bulk")},
@@ -115,8 +118,8 @@ LESSON = Lesson(
         ),
         Question(
             "Why is R̂ not enough?",
-            "ESS says how precise a mean is. After {near_sweeps:,} sweeps R̂ is "
-            "{near_r_hat:.2f}, but the bulk ESS is only {near_bulk:.0f}.",
+            "ESS says how precise a mean is. After {near_sweeps:,} sweeps R̂ is {near_r_hat:.2f}, "
+            "below the common limit {older:g}, but the bulk ESS is only {near_bulk:.0f}.",
         ),
     ),
     show,

@@ -49,8 +49,8 @@ def show(look: Lens, part: SteinPart, mask: np.ndarray, where: str) -> None:
     with columns[1]:
         chart(
             pair_violins(pairs, look.styles, f"{labels[quantity]} within each run", axis),
-            "Pairs of factorizations of the same run. If all pairs of a run are alike, it visited "
-            "one mode only.",
+            "Pairs of factorizations of the same run, as the weights see them. In log coordinates "
+            "entries that are 0 make optima unlike which are alike otherwise.",
             name="similarity_runs",
             origin=where,
             table=pairs,

@@ -53,7 +53,7 @@ def test_arviz_says_the_same_whatever_the_order_of_components(draws):
     np.testing.assert_allclose(said[0]["mean"], said[1]["mean"])
     # As they stand, chains are of different components.
     mixed = arviz_stats.summary(relabelled(draws).to_datatree(), var_names=["A"], round_to="none")
-    assert mixed["sd"].max() > 3.0 * said[0]["sd"].max()
+    assert mixed["r_hat"].median() > 1.5 * said[0]["r_hat"].median()
 
 
 def test_the_data_stand_beside_the_draws_with_their_gaps(draws):

@@ -1,4 +1,4 @@
-"""Cost of a misfit under several likelihoods (paper 3, figure 2)."""
+"""Cost of a misfit under several likelihoods, as in paper 3, figure 2."""
 
 from collections.abc import Mapping
 

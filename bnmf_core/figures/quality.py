@@ -311,7 +311,7 @@ def discrepancy_over_time(
     Parameters
     ----------
     points : columns run, seconds, value (what ``axis`` says), M (how many particles) and, where
-        there is more than one line of a run, repetition. Values of 0 cannot be shown and are left out.
+        there is more than one line of a run, repetition. Values of 0 cannot be shown.
     """
     if "repetition" not in points:
         points = points.assign(repetition=0)

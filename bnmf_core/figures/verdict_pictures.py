@@ -72,8 +72,12 @@ def by_error(
         zeroline=False,
     )
     # An axis title would stand between long tick labels.
-    title = {"text": word if explains else measure, "yshift": -34, "showarrow": False}
-    figure.update_layout(annotations=[title | {"x": 0.5, "y": 0, "xref": "paper", "yref": "paper"}])
+    title = {"text": word if explains else measure, "yshift": -22, "yanchor": "top"}
+    figure.update_layout(
+        annotations=[
+            title | {"x": 0.5, "y": 0, "xref": "paper", "yref": "paper", "showarrow": False}
+        ]
+    )
     return _small(figure, bottom=42)
 
 

@@ -55,8 +55,8 @@ def sentence(epsilon: float, beta: float) -> str:
     if count == 0:
         enough = f"none of {known['restarts']} restarts is wholly good enough"
     return (
-        f"With ε = {epsilon:.2f}, {enough}; under Gaussian noise the best would be a 1 with "
-        f"{known['zeros']:.0f} zeros times as likely as the worst."
+        f"With ε = {epsilon:.2f}, {enough}; under Gaussian noise the best would be "
+        f"{known['zeros']:.0f} powers of ten more likely than the worst."
     )
 
 
@@ -79,8 +79,7 @@ def show(step: int, say: Say) -> None:
     say(sentence(epsilon, beta))
     curves = {
         f"threshold, β = {beta:g}": silf(MISFIT, epsilon, beta),
-        "ℓ1": MISFIT,
-        "ℓ2": MISFIT**2,
+        "Gaussian noise": MISFIT,
     }
     with drawn:
         charts.chart(
@@ -106,9 +105,9 @@ LESSON = Lesson(
         "the weight. The threshold model costs nothing up to (1 − β)ε, with ε = {margin:g} times "
         "the largest misfit of fifty restarts, so all of them count.",
         "This is figure 2 of the paper, ε = 0.5: β says how far on either side of ε the loss "
-        "bends, from (1 − β)ε, where it is flat, to (1 + β)ε, where its slope is 1. The usual "
-        "losses, ℓ1 and ℓ2, have no flat part: every little improvement counts, whether anybody "
-        "cares for it or not.",
+        "bends, from (1 − β)ε, where it is flat, to (1 + β)ε, where its slope is 1. Under "
+        "Gaussian noise the loss is a straight line without a flat part: every improvement "
+        "counts, however small.",
         "ε is yours to choose. Set just below the largest misfit it splits the restarts into "
         "good enough and not good enough; beyond it the log-likelihood falls by {steepness:g} for "
         "each unit of loss. What is concluded should not depend on where exactly it is set.",

@@ -63,7 +63,10 @@ def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
 
 
 def _chains(look: Lens, found: Answer) -> "go.Figure | None":
-    """Distances of the first run of chains, or of chains within modes, to the best mode."""
+    """Distances of a run of chains, or of chains within modes, to the best mode.
+
+    Of several runs the first that has not settled.
+    """
     comparison = look.analysis
     sampled = comparison.members["algorithm"].isin(comparison.exact_samplers)
     if not sampled.any():
@@ -73,10 +76,12 @@ def _chains(look: Lens, found: Answer) -> "go.Figure | None":
         modes = look.modes.labels[[each.row for each in within]]
         r_hat = np.array([each.r_hat for each in within])
         return verdict_pictures.worst_r_hat(r_hat, modes, LARGEST_R_HAT[CHAINS - 1])
-    first = comparison.members.loc[sampled, "run"].iloc[0]
-    rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
+    runs = comparison.members.loc[sampled, "run"].unique().tolist()
+    unsettled = [] if found.verdicts is None else [one.run for one in found.verdicts.unsettled]
+    shown = next((run for run in runs if run in unsettled), runs[0])
+    rows = np.flatnonzero((comparison.members["run"] == shown).to_numpy())
     best = int(look.modes.representative[most_probable(found.table)])
-    angles = _angles(comparison.cache_key, best, first, look, rows)
+    angles = _angles(comparison.cache_key, best, shown, look, rows)
     chain = comparison.members["chain"].to_numpy()[rows]
     return verdict_pictures.chain_angles(angles, chain)
 

@@ -10,7 +10,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.data import limits
 from bnmf_core.data.contents import inspect_content
 from bnmf_core.data.formats import market
-from bnmf_core.data.load import load_file
+from bnmf_core.data.load import inspect_file, load_file
 from tests.data.written import MATRIX, archive, header, mtx, npy, npz, read
 
 
@@ -196,3 +196,22 @@ def test_no_entry_is_read_before_the_header_was_believed(monkeypatch):
     monkeypatch.setattr(market, "_numbers", lambda *_: pytest.fail("was read"))
     with pytest.raises(DataError, match="cut off"):
         read(COORDINATE + b"1000 1000 1000\n1 1 1\n")
+
+
+@pytest.mark.parametrize(
+    ("kept", "axis"),
+    [
+        ({"labels_kind": np.array(["a", "b"] * 3)}, "columns"),
+        ({"labels_kind": np.array(["a", "b"] * 2)}, "rows"),
+        ({"image_shape": np.array([2, 2])}, "columns"),
+        ({"image_shape": np.array([2, 3])}, "rows"),
+        ({}, "rows"),
+    ],
+)
+def test_labels_and_pixels_say_which_axis_holds_the_observations(kept, axis):
+    content = npz(X=np.arange(24.0).reshape(4, 6), **kept)
+    reading = inspect_file(content, filename="some.npz")
+    assert reading.observations == axis
+    assert bool(reading.doubts) == (axis == "columns" or not kept)
+    assert ("Nothing in the file says" in "".join(reading.doubts)) == (not kept)
+    assert load_file(content, filename="some.npz").N == (6 if axis == "columns" else 4)

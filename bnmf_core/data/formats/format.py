@@ -12,12 +12,14 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, Side, find_side
 from bnmf_core.data.reading import (
+    AXES,
     IS_NEGATIVE,
     PREVIEW_CHARACTERS,
     PREVIEW_COLUMNS,
     PREVIEW_ROWS,
     Preview,
     Reading,
+    other_axis,
 )
 from bnmf_core.numerics.matrix import is_sparse
 
@@ -56,14 +58,17 @@ def array_format(
     """
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-        is_chosen, found = "observations" in chosen, read(content, limit_bytes)
+        found = read(content, limit_bytes)
+        side = _side_of(found)
+        if "observations" in chosen:
+            side = Side(chosen["observations"], "chosen by you")
         return Reading(
             format=key,
             what=what,
-            observations=chosen.get("observations", "rows"),
+            observations=side.observations,
             image_shape=found.get("image_shape"),
-            reasons={"observations": "chosen by you" if is_chosen else UNSAID},
-            doubts=() if is_chosen else (UNSAID_DOUBT,),
+            reasons={"observations": side.reason},
+            doubts=(side.doubt,) if side.doubt else (),
             faults=_negative(found["X"]),
             preview=_preview(found["X"]),
         )
@@ -75,6 +80,26 @@ def array_format(
         return cast(Parts, found)
 
     return Format(key, what, recognises, inspect, parts)
+
+
+def _side_of(found: Parts) -> Side:
+    """The axis of the observations, by what has a value for each of one axis only."""
+    X: Any = found["X"]
+    told = [
+        (f"the labels {clean_name(key, 40)!r} have", len(words), False)
+        for key, words in found.get("labels", {}).items()
+    ]
+    if shape := found.get("image_shape"):
+        told.append((f"an image of {shape[0]}×{shape[1]} has", shape[0] * shape[1], True))
+    for what, count, of_features in told:
+        fitting = [axis for axis, n in zip(AXES, X.shape, strict=True) if n == count]
+        if len(fitting) == 1:
+            axis = other_axis(fitting[0]) if of_features else fitting[0]
+            why = f"{what} a value for each of the {count:,} {fitting[0]}"
+            return Side(
+                axis, why, f"{why[0].upper()}{why[1:]}: rows are features." * (axis == "columns")
+            )
+    return Side("rows", UNSAID, UNSAID_DOUBT)
 
 
 @dataclass(frozen=True)

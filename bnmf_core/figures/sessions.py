@@ -45,6 +45,8 @@ BEHIND, DRAWN, NAMED, LETTER, LINE_HEIGHT = 500, 16, 5, 6.0, 16.5
 WIDE, MOST_DOWN = 16, 5
 # Pixels of a component's number next to its profile.
 NUMBER = 32
+# Pixels between the middles of two radii.
+TICK = 38
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,10 @@ def _covering(place: _Place, column: Session, shared: Shared) -> None:
     curves = shared.curves
     # Differences far below the threshold are not made to look large, here or on the map.
     upper = max(float(curves["epsilon"].max()), 2 * shared.threshold)
-    ticks = [0.0, shared.threshold, *[3 * shared.threshold] * (4 * shared.threshold < upper)]
+    ticks = [0.0]
+    for tick in (shared.threshold, 3 * shared.threshold):
+        if tick <= upper and place.pixels * (tick - ticks[-1]) >= TICK * upper:
+            ticks.append(tick)
     mark = shared.unit if shared.unit == "°" else ""
     top = math.log10(max(float(curves["covering"].max()), 2.0))
     counts = [1, 3, 10, 30, 100, 300]
@@ -218,7 +223,8 @@ def _covering(place: _Place, column: Session, shared: Shared) -> None:
         y=[column.covering],
         mode="markers+text",
         text=[label],
-        textposition="top right",
+        # Above a high one is the heading.
+        textposition="bottom right" if math.log10(column.covering) > 0.8 * top else "top right",
         textfont={"size": 14},
         marker={"size": 8, "color": LINE},
         cliponaxis=False,

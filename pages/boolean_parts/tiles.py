@@ -21,11 +21,10 @@ def show(seen: Selection) -> None:
     view.chart(
         tile_pictures(*seen.on, seen.order, seen.tile_names),
         "Each picture is the whole table, in the same order as under The table; dark is where the "
-        "tile is. The numbers are those of the components of "
-        f"{FIRST[seen.sampled]} on the page Components, the largest first; another factorization "
-        "may have them in another order. Made by noise: the chance that cells which are yes as "
-        "often as those outside all tiles are would hold a tile like this one anywhere, by those "
-        "of its cells that no surer tile holds.",
+        f"tile is. Tiles are numbered as the components of {FIRST[seen.sampled]}; other "
+        "factorizations on the page Components may number them differently. Made by noise: the "
+        "chance that cells which are yes as often as those outside all tiles are would hold a tile "
+        "like this one anywhere, by those of its cells that no surer tile holds.",
         name="tiles",
         origin=seen.look.origin,
         table=table,

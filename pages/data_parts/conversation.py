@@ -1,5 +1,6 @@
 """Upload of a user's file: preview, warnings and options before it is stored."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,11 +42,11 @@ def upload() -> bool:
     _take(file, reading, beside)
     # Errors, and warnings that the user has to confirm.
     if reading.faults:
-        words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
+        words = " ".join(f"\n- {plain(_of_page(fault))}" for fault in reading.faults)
         hint = plain(negative_hint(reading, "The setting “Negative entries”"))
         st.error(f"The file cannot be read this way. Change it, or how it is read.{hint}\n{words}")
     if reading.doubts:
-        words = "".join(f"\n- {plain(doubt)}" for doubt in reading.doubts)
+        words = "".join(f"\n- {plain(_of_page(doubt))}" for doubt in reading.doubts)
         st.warning(f"Is this right? If not, change it below:\n{words}")
     preview.draw(reading)
     choices.draw(reading, file.file_id)
@@ -57,6 +58,11 @@ def upload() -> bool:
         "by name, otherwise rows are joined in their order.",
     )
     return True
+
+
+def _of_page(sentence: str) -> str:
+    """A sentence on a file that names the setting of the page in place of the command's option."""
+    return re.sub(r'(--missing "[^"]*" ?)+', "“Further words for missing”", sentence)
 
 
 def _reading(file: Any) -> Reading | None:

@@ -16,7 +16,7 @@ CARDS = Path(__file__).with_name("cards")
 
 
 def cards() -> None:
-    """All lessons: the picture of each, its title and a link."""
+    """All lessons: the picture of each, its title and a button that opens it."""
     for first in range(0, len(LESSONS), IN_A_ROW):
         row = list(LESSONS.values())[first : first + IN_A_ROW]
         for lesson, column in zip(row, st.columns(IN_A_ROW, gap="small"), strict=False):
@@ -24,7 +24,14 @@ def cards() -> None:
                 view.image(CARDS / f"{lesson.key}.svg", lesson.idea)
                 with st.container(height="stretch"):
                     st.markdown(f"**{number(lesson):d}. {plain(lesson.title)}**")
-                link.to("lessons", "Open", lesson.idea, lesson=lesson.key, step="1")
+                # A link from a page to itself would leave the address as it is.
+                st.button(
+                    "Open",
+                    key=f"open_{lesson.key}",
+                    help=plain(lesson.idea),
+                    on_click=go,
+                    args=(lesson.key, STEPS[0]),
+                )
 
 
 def number(lesson: Lesson) -> int:

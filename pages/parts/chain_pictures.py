@@ -28,6 +28,7 @@ def show(
     if values.shape[1] < SHORTEST or not np.isfinite(values).all():
         return
     wanted = SMALLEST_SIZE[min(len(values), len(SMALLEST_SIZE)) - 1]
+    apart = run_id in verdicts.by_run and verdicts.by_run[run_id].modes > 1
     left, right = st.columns(2)
     with left:
         view.chart(
@@ -40,7 +41,8 @@ def show(
     with right:
         view.chart(
             size_over_draws(values, label, wanted),
-            f"The effective sample size should rise steadily; {wanted:g} are required (dotted).",
+            f"The effective sample size should rise steadily; {wanted:g} are required (dotted)."
+            + " Chains in different modes are judged mode by mode, with fewer." * apart,
             name="sizes",
             origin=look.origin,
             table=lambda: _table(values, label),

@@ -28,6 +28,8 @@ HEADS = (_NAME_HEADS | _CLASS_HEADS) - {"y"}
 CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3
+# A first column of words names the rows if this part of them differ, of so many or more.
+NEARLY, FEWEST_NAMES = 0.9, 10
 # Columns at an edge of a table, and the least number of columns between the edges with headings of
 # classes or names that are features.
 EDGE, FEWEST_INSIDE = 20, 3
@@ -122,6 +124,10 @@ class Columns:
         found = [cell for cell in self.text(column) if cell.strip()]
         return len(set(found)) == len(found)
 
+    def nearly_differ(self, column: int) -> bool:
+        """Whether few of the cells of a column repeat another."""
+        return len(set(self.text(column))) >= NEARLY * self.rows >= NEARLY * FEWEST_NAMES
+
 
 def find_roles(
     sheet: Sheet, table: Table, has_header: bool, chosen: dict[str, Any]
@@ -196,6 +202,8 @@ def _words_name(
     differ = columns.differ(column)
     if column == 0 and differ:
         return "its words all differ", ""
+    if column == 0 and columns.nearly_differ(column):
+        return "nearly all of its words differ", ""
     if unnamed:
         place = columns.place(column)
         return "its header is empty", f"{place} has no header and repeats words: taken as names."

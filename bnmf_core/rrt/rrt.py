@@ -335,9 +335,9 @@ def _explained(lacking: float) -> str:
     """Why no start is a node, whose best projection is so many nats below the threshold."""
     return (
         "The tree cannot grow: projected onto the leading singular vectors of X, every start is "
-        "less probable than the poorest start itself. An allowance of "
-        f"{rounded_up(lacking, ROOM):,.12g} nats makes the best of them a node, which fits worse "
-        "than every start."
+        "less probable than the poorest start itself. Under Advanced, an allowance of "
+        f"{rounded_up(lacking, ROOM):,.12g} nats lets it grow from the best of them, which fits "
+        "worse than every start."
     )
 
 

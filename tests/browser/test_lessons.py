@@ -19,7 +19,7 @@ POINTS = {
     "uniqueness": "exactly two triangles hold all six points: two factorizations without error",
     "scale": "The entries of A have moved by 163%, those of A W not at all; the largest angle",
     "covering": "one mode needs 3 balls and two modes need 2, so a single small radius takes the",
-    "crossing": "and none of their 400 draws is near the second answer; restarts ended there 47 times",
+    "crossing": "and none of their 400 draws is near the second answer; restarts ended there 47",
     "mass": "Both modes fit exactly, and restarts end in them 53% to 47%. Their probabilities are",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",

@@ -226,6 +226,15 @@ TABLES = [
         said=("Row 1 holds dates",),
     ),
     layout(
+        "one name twice",
+        "\n".join(
+            ["sample,a,b", *(f"{name},{ord(name)}.5,0.25" for name in "pqrstuvwxyzq")]
+        ).encode(),
+        ("a", "b"),
+        (*"pqrstuvwxyz", "q (2)"),
+        said=("repeats names",),
+    ),
+    layout(
         "frames put together, whose index repeats",
         csv(frame(index=[0, 1, 0, 1])),
         ABC,

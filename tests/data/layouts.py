@@ -232,6 +232,7 @@ TABLES = [
         ).encode(),
         ("a", "b"),
         (*"pqrstuvwxyz", "q (2)"),
+        first=(112.5, 0.25),
         said=("repeats names",),
     ),
     layout(

@@ -141,8 +141,8 @@ LESSON = Lesson(
         ),
         Question(
             "Why are the basins nearly equal?",
-            "Where a restart ends depends on the shape of the error from far away, and that the "
-            "little noise hardly changes.",
+            "Where a restart ends depends on the error far from its minima, which so little noise "
+            "hardly changes.",
         ),
         Question(
             "Both fit. Which one should be reported?",

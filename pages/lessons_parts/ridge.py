@@ -128,7 +128,7 @@ LESSON = Lesson(
     (
         "Two triangles fit these data without error. Drag the mark on the curve: it moves the "
         "blue triangle from one to the other. The curve shows the error on the way. It rises to "
-        "{barrier:.1%}, although the engine has looked for a lower path. The two fits are islands.",
+        "{barrier:.1%}; the engine has found no lower path. The two fits count as islands.",
         "A larger a makes room. At a = {a:.1f} every triangle turned by {first:.0f}° to "
         "{last:.0f}° fits. The path from the first to the last stays below {ridge:.2%}. These "
         "fits are a ridge: infinitely many, and no barrier between them.",

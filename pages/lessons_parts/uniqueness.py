@@ -119,7 +119,7 @@ def show(step: int, say: Say) -> None:
 LESSON = Lesson(
     "uniqueness",
     "Why NMF is not unique",
-    "A factorization is a triangle around the data, and there may be room for another one.",
+    "Three components are a triangle around the data, and there may be room for another one.",
     "Laurberg and others (2008), as used by Masood, Pan and Doshi-Velez (2016), equations 6 and 7",
     (
         "The six dots are the columns of X. X = A W with nothing negative says two things: every "
@@ -145,8 +145,8 @@ LESSON = Lesson(
         ),
         Question(
             "The error is 0 for two triangles. Is each of them the truth?",
-            "Each explains X exactly. Which one made the data, X alone cannot tell: that needs "
-            "something else that is known, or a word that both are possible.",
+            "Each explains X exactly. X alone cannot tell which one made the data. Use other "
+            "knowledge, or report both.",
         ),
     ),
     show,

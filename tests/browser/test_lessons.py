@@ -132,10 +132,11 @@ def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
             page.get_by_role("heading", name=title).wait_for()
             settle(page)
         page.goto(f"{address}/lessons")
-        page.get_by_role("link", name="Open").nth(4).click()
+        page.get_by_role("button", name="Open").nth(4).click()
         expect(page.get_by_text(POINTS["mass"])).to_be_visible()
+        page.wait_for_url("**/lessons?lesson=mass&step=1")
         page.get_by_role("button", name="All lessons").click()
-        expect(page.get_by_role("link", name="Open")).to_have_count(len(LESSONS))
+        expect(page.get_by_role("button", name="Open")).to_have_count(len(LESSONS))
         pictures = page.get_by_role("main").get_by_role("img")
         shown = [picture.bounding_box() for picture in pictures.all()]
         assert len(shown) == len(LESSONS) and min(box["height"] for box in shown) > 80

@@ -135,7 +135,11 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         except BNMFError as error:
             problems[form] = str(error)
         report((i + 1) / len(FORMS))
-    result = {"problems": problems, "objective": _objectives(comparison, members)}
+    threshold, objective = registry.model(members.spec.model).threshold, None
+    if threshold is not None:
+        problem = problem_of(members, comparison.dataset)
+        objective = threshold.values(problem, members.A, members.W).tolist()
+    result = {"problems": problems, "objective": objective}
     files.write_json(folder / "stein.json", result)
 
 
@@ -165,14 +169,6 @@ def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
 def residual(K: np.ndarray, weights: np.ndarray) -> float:
     """How far weights (m,) are from the conditions of an optimum, 0 there."""
     return kkt_residual(K, weights)
-
-
-def _objectives(comparison: Comparison, members: Particles) -> list[float] | None:
-    """f of every member where the model has a threshold on it."""
-    threshold = registry.model(members.spec.model).threshold
-    if threshold is None:
-        return None
-    return threshold.values(problem_of(members, comparison.dataset), members.A, members.W).tolist()
 
 
 def read(comparison: Comparison, folder: Path) -> SteinKernels:

@@ -21,10 +21,6 @@ from bnmf_core.numerics.matrix import Matrix
 SAMPLE, FEWEST = 5_000, 2
 
 
-def _nothing() -> np.ndarray:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Whole:
     """X (D, N) in blocks; the X of a dataset is a sample of it.
@@ -54,7 +50,7 @@ class Whole:
     key: str
     path: str = ""
     observations: str = "rows"
-    held: np.ndarray = field(default_factory=_nothing)
+    held: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     seed: int = 0
 
     @property

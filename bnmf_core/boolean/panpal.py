@@ -105,20 +105,15 @@ def step(
         state = _iterated(problem, state, settings)
     if state.active.any():
         return state, Batch.empty(problem)
-    A = state.A.transpose(0, 2, 1)
+    A, W = state.A.transpose(0, 2, 1), state.W
+    between = sum(((F > 0.0) & (F < 1.0)).sum(axis=(1, 2)) for F in (A, W))
     found = {
         "iterations": state.iterations,
         "converged": state.iterations < settings.max_iterations,
-        "objective": objective(problem, A, state.W, settings.weight),
-        "undecided": np.array([_undecided(*pair) for pair in zip(A, state.W, strict=True)]),
+        "objective": objective(problem, A, W, settings.weight),
+        "undecided": between / (A[0].size + W[0].size),
     }
-    return state, Batch(A, state.W, found)
-
-
-def _undecided(A: np.ndarray, W: np.ndarray) -> float:
-    """Share of entries that are neither 0 nor 1."""
-    between = [((F > 0.0) & (F < 1.0)).sum() for F in (A, W)]
-    return float(sum(between) / (A.size + W.size))
+    return state, Batch(A, W, found)
 
 
 def _iterated(problem: Problem, state: State, settings: Settings) -> State:

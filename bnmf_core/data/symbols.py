@@ -41,7 +41,10 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
     if _share(dataset.features, _ACCESSION) < MOST_OF:
         return dataset, ""
     for key, words in dataset.descriptions.items():
-        symbols = [word if _is_symbol(word) else "" for word in words.tolist()]
+        symbols = [
+            word if _SYMBOL.fullmatch(word) and not _ACCESSION.fullmatch(word) else ""
+            for word in words.tolist()
+        ]
         count = sum(map(bool, symbols))
         if count < MOST_OF * dataset.D or len({*symbols}) < MOST_DIFFER * dataset.D:
             continue
@@ -73,7 +76,3 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
 
 def _share(words: Sequence[str], pattern: re.Pattern[str]) -> float:
     return sum(bool(pattern.fullmatch(word)) for word in words) / len(words)
-
-
-def _is_symbol(word: str) -> bool:
-    return bool(_SYMBOL.fullmatch(word)) and not _ACCESSION.fullmatch(word)

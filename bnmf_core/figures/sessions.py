@@ -116,7 +116,8 @@ class _Place:
         self, row: str, x: dict[str, object], y: dict[str, object], linked: bool = False
     ) -> dict[str, str]:
         """Lay axes out in a row; how a trace names them. ``linked`` : zoomed as the first ones."""
-        first, own = (_axis(4 * n + [*ROWS].index(row)) for n in (0, self.number))
+        numbers = (4 * n + [*ROWS].index(row) for n in (0, self.number))
+        first, own = (str(number + 1) if number else "" for number in numbers)
         low, high = _edges(row)
         common: dict[str, object] = {"showgrid": False, "zeroline": False}
         if not linked:
@@ -131,10 +132,6 @@ class _Place:
     def note(self, text: str, x: float, y: float, anchor: str = "top") -> None:
         """Small text from its left end on, on the paper."""
         self.notes.append(_note(text, x, y, anchor))
-
-
-def _axis(number: int) -> str:
-    return "" if number == 0 else str(number + 1)
 
 
 def _edges(row: str) -> tuple[float, float]:

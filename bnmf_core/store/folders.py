@@ -86,7 +86,8 @@ class FolderSink:
     def read(self) -> tuple[list[Chunk], bool]:
         """:meth:`chunks`, and whether any chunk is damaged or missing."""
         paths = sorted(self.folder.glob("chunk-*.npz"))
-        of_shards = [_sound(list(of_one)) for _, of_one in groupby(paths, key=_shard_of)]
+        by_shard = groupby(paths, key=lambda path: path.stem.split("-")[1])
+        of_shards = [_sound(list(of_one)) for _, of_one in by_shard]
         return [chunk for chunks, _ in of_shards for chunk in chunks], any(
             broken for _, broken in of_shards
         )
@@ -125,10 +126,6 @@ def _read_own(path: Path) -> dict[str, np.ndarray]:
 
 def _own_name(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
-
-
-def _shard_of(path: Path) -> str:
-    return path.stem.split("-")[1]
 
 
 def _sound(paths: list[Path]) -> tuple[list[Chunk], bool]:

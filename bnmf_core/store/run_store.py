@@ -70,7 +70,8 @@ class RunStore:
         self.life = Life(self.database, owner)
         self.notes = NoteBook(self.root, owner)
         self._dataset = lru_cache(maxsize=8)(self._read_dataset)
-        self._particles = lru_cache(maxsize=32)(_read_particles)
+        # The number written invalidates what is cached of a run that was resumed.
+        self._particles = lru_cache(maxsize=32)(lambda path, _written: folders.read_particles(path))
 
     def check_room(self, further: int) -> None:
         """Refuse ``further`` bytes if they exceed the quota.
@@ -255,8 +256,3 @@ class RunStore:
         found, unreadable = records.select(self.database, self.owner, newest_first)
         now = time.time()
         return [record.as_of(now) for record in found], unreadable
-
-
-def _read_particles(folder: Path, written: int) -> Particles:
-    # ``written`` invalidates the cache after a run was resumed.
-    return folders.read_particles(folder)

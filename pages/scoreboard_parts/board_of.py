@@ -95,7 +95,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     if several:
         words += " Of repetitions: the median, and from least to most."
     if found["doubt"].any():
-        words += " A number with a reason behind it cannot be the best; below is why."
+        words += " A number with a reason behind it cannot be the best."
     st.caption(plain(words))
     with st.expander("What each row is"):
         st.markdown(

@@ -109,14 +109,9 @@ def _open(path: Path) -> Any:
 
 def _plain(path: Path) -> dict[str, Any]:
     """Options that disable unchecked consolidated metadata of a group."""
-    return {"use_consolidated": False} if _is_group(path) else {}
-
-
-def _is_group(path: Path) -> bool:
     three = path / "zarr.json"
-    return (path / ".zgroup").exists() or (
-        three.exists() and json.loads(three.read_text()).get("node_type") == "group"
-    )
+    kind = json.loads(three.read_text()).get("node_type") if three.exists() else ""
+    return {"use_consolidated": False} if kind == "group" or (path / ".zgroup").exists() else {}
 
 
 def _inside(root: Any, path: str) -> Any:

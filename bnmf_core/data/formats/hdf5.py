@@ -161,18 +161,15 @@ def _columns(file: Any, group: str) -> list[str]:
 
 
 def described(found: Mapping[str, list[str] | None]) -> dict[str, list[str]]:
-    """Columns about features with varying words."""
+    """Columns about features with varying words: no numbers, no yes and no."""
     varied = {
         name: words
         for name, words in found.items()
-        if words is not None and len(set(words)) > 1 and not all(map(_computed, words))
+        if words is not None
+        and len(set(words)) > 1
+        and not all(cells.is_number(word) or word.lower() in cells.TRUTH for word in words)
     }
     return dict(list(varied.items())[:MOST_LABELS])
-
-
-def _computed(word: str) -> bool:
-    """Whether a cell is a number or yes or no, such as statistics computed from the matrix."""
-    return cells.is_number(word) or word.lower() in cells.TRUTH
 
 
 def _labels(file: Any) -> dict[str, list[str]]:

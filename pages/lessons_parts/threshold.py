@@ -110,7 +110,7 @@ LESSON = Lesson(
         "counts, however small.",
         "ε is yours to choose. Set just below the largest misfit it splits the restarts into "
         "good enough and not good enough; beyond it the log-likelihood falls by {steepness:g} for "
-        "each unit of loss. What is concluded should not depend on where exactly it is set.",
+        "each unit of loss. Conclusions should not depend on exactly where it is set.",
     ),
     (
         Question(

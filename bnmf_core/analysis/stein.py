@@ -1,5 +1,6 @@
 """Stein kernels of all members under one model, and their weights."""
 
+import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,7 @@ LENGTHS = {
 }
 
 # Weights are meaningless from this multiple of the discrepancy of one stationary particle on.
-MANY = 10.0
+MANY = math.sqrt(10.0)
 
 
 class SteinPart(NamedTuple):
@@ -35,7 +36,7 @@ class SteinPart(NamedTuple):
     K : (m, m) Stein kernel. similarity : (2, m, m) base kernels of A and of W.
     weights : (m,) of all members; solver : which found them.
     lengths : c of A and of W. sentence : whether they tell the members apart.
-    at_rest : the discrepancy of a single factorization where the density has no slope.
+    at_rest : wᵀKw of a single factorization where the density has no slope.
     """
 
     K: np.ndarray
@@ -46,14 +47,19 @@ class SteinPart(NamedTuple):
     sentence: str
     at_rest: float
 
-    def too_far(self, discrepancy: float) -> str:
-        """Warning that weights with this wᵀKw mean nothing; "" where they may."""
-        if discrepancy <= MANY * self.at_rest:
+    def discrepancy(self, weights: np.ndarray) -> float:
+        """The kernel Stein discrepancy √(wᵀKw) of weights (m,) of the members."""
+        return math.sqrt(max(stein.ksd(self.K, weights), 0.0))
+
+    def too_far(self, weights: np.ndarray) -> str:
+        """Warning that the best weights (m,) mean nothing; "" where they may."""
+        discrepancy, alone = self.discrepancy(weights), math.sqrt(self.at_rest)
+        if discrepancy <= MANY * alone:
             return ""
         return (
-            f"Even the best weights leave a Stein discrepancy of {np.sqrt(discrepancy):.3g}. One "
+            f"Even the best weights leave a Stein discrepancy of {discrepancy:.3g}. One "
             "factorization where the density has no slope would have "
-            f"{np.sqrt(self.at_rest):.2g}. Together, these factorizations do not represent the "
+            f"{alone:.2g}. Together, these factorizations do not represent the "
             "posterior, and the weights do not say how probable they are. The posterior mass on "
             "Overview does."
         )

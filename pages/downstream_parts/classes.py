@@ -72,5 +72,11 @@ def rests_on(holdout: float, of_label: Classes, details: Sequence[str]) -> None:
         "Bars and points leave out chance in the observations: it gives an AUC a standard error "
         f"of {of_label.chance.min():.2g} to {of_label.chance.max():.2g} here."
     )
+    classifier = (
+        "One multinomial logistic regression per factorization, on standardized weights with "
+        "scikit-learn's default penalty (ℓ2, C = 1). The AUC compares a class with all others."
+    )
     order = "Classes that depend most on the factorization come first."
-    st.markdown("\n".join(f"- {plain(words)}" for words in (scored, chance, order, *details)))
+    st.markdown(
+        "\n".join(f"- {plain(words)}" for words in (scored, classifier, chance, order, *details))
+    )

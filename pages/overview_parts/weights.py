@@ -10,7 +10,6 @@ from bnmf_core.analysis import stacking, stein
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.core.names import in_digits, percent
-from bnmf_core.posterior.stein import ksd
 from bnmf_core.rrt.analysis import variational
 from pages.frame.lens import Lens
 
@@ -103,7 +102,7 @@ def _stein_weights(cache_key: str, _analysis: Comparison) -> np.ndarray | str:
     part = stein.STAGE.of(_analysis).part("interior", "suggested")
     if isinstance(part, str):
         return ""
-    if part.too_far(ksd(part.K, part.weights)):
+    if part.too_far(part.weights):
         return (
             "Stein weights are not shown: these factorizations are too far from the posterior for "
             "them to be meaningful."

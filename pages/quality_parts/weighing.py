@@ -11,7 +11,6 @@ from bnmf_core.core.threshold import threshold_sentence
 from bnmf_core.figures.modes import mode_share
 from bnmf_core.figures.quality import likelihood_curve, weight_bars
 from bnmf_core.figures.style import RunStyle
-from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
@@ -76,12 +75,11 @@ def numbers(look: Lens, part: SteinPart, mask: np.ndarray, found: np.ndarray) ->
 
     Unreliable weights are not shown.
     """
-    discrepancy = ksd(part.K, found)
-    meaningful = not part.too_far(discrepancy)
+    meaningful = not part.too_far(found)
     columns = st.columns(3)
-    equal = ksd(part.K, mask / mask.sum())
-    columns[0].metric("Stein discrepancy, equal weights", f"{max(equal, 0.0) ** 0.5:.4g}")
-    columns[1].metric("Stein discrepancy, Stein weights", f"{max(discrepancy, 0.0) ** 0.5:.4g}")
+    equal = part.discrepancy(mask / mask.sum())
+    columns[0].metric("Stein discrepancy, equal weights", f"{equal:.4g}")
+    columns[1].metric("Stein discrepancy, Stein weights", f"{part.discrepancy(found):.4g}")
     if meaningful:
         columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
     runs = look.analysis.members["run"].to_numpy()
@@ -92,7 +90,7 @@ def numbers(look: Lens, part: SteinPart, mask: np.ndarray, found: np.ndarray) ->
         mine = mask & (runs == run_id)
         if mine.any():
             share = float(found[runs == run_id].sum())
-            alone = max(ksd(part.K, mine / mine.sum()), 0.0) ** 0.5
+            alone = part.discrepancy(mine / mine.sum())
             rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     view.table(
@@ -148,7 +146,7 @@ def caveat() -> None:
 
 def trusted(part: SteinPart, found: np.ndarray) -> bool:
     """Whether to show the weights: unreliable ones need the user's consent."""
-    words = part.too_far(ksd(part.K, found))
+    words = part.too_far(found)
     if not words:
         return True
     st.warning(plain(words))

@@ -1,7 +1,6 @@
 """Replace accession numbers by gene symbols from a description."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,7 +37,8 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
     >>> found.features, found.described(0)
     (('TP53', 'MYC', 'AFFX_at'), '1939_at')
     """
-    if _share(dataset.features, _ACCESSION) < MOST_OF:
+    accessions = sum(bool(_ACCESSION.fullmatch(name)) for name in dataset.features)
+    if accessions < MOST_OF * dataset.D:
         return dataset, ""
     for key, words in dataset.descriptions.items():
         symbols = [
@@ -72,7 +72,3 @@ def named_by_symbols(dataset: Dataset) -> tuple[Dataset, str]:
             descriptions={**remaining, place: numbers},
         ), sentence
     return dataset, ""
-
-
-def _share(words: Sequence[str], pattern: re.Pattern[str]) -> float:
-    return sum(bool(pattern.fullmatch(word)) for word in words) / len(words)

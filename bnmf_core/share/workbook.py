@@ -74,7 +74,8 @@ def write_workbook(file: BinaryIO, answer: Answer) -> None:
         [(name, *row) for name, row in zip(answer.mode_names, table, strict=True)],
     )
     dataset = comparison.dataset
-    largest = np.argsort(-_scaled(A).max(axis=(0, 2)), kind="stable")[:MOST_ROWS]
+    scaled = A / np.maximum(A.max(axis=1, keepdims=True), 1e-300)
+    largest = np.argsort(-scaled.max(axis=(0, 2)), kind="stable")[:MOST_ROWS]
     _sheet(
         book,
         "components",
@@ -115,10 +116,6 @@ def _factor(
     """A row for each chosen name: its descriptions, and its entries in values (K, names, R)."""
     words, flat = list(descriptions), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
     return [(names[i], *(of[i] for of in words), *flat[i].tolist()) for i in chosen.tolist()]
-
-
-def _scaled(A: np.ndarray) -> np.ndarray:
-    return A / np.maximum(A.max(axis=1, keepdims=True), 1e-300)
 
 
 def _sheet(

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.compare.bands import BY_BOUND, Base, Search, find_ends, standing
+from bnmf_core.compare.displacement import POLISHED
 from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled
 from bnmf_core.core.objective import MaximumLikelihood
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.second_order import solver
-from bnmf_core.solvers.solution import Stopping
 
-HELD = Stopping(500, None)
 # A contribution below this fraction of an even one counts as 0.
 NONE = 1e-6
 # Targets are tried so far outside of 0 to 1: the stiffer the data, the farther they have to draw.
@@ -195,7 +194,7 @@ def displace_contributions(
         state = held.start(problem, *standing(going))
         while state.active.any():
             raise_if_cancelled(cancel, "moving contributions")
-            state = held.advance(problem, state, HELD)
+            state = held.advance(problem, state, POLISHED)
         return state.particles
 
     find_ends([*down, *up], solve, on_progress)

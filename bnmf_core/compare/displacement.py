@@ -21,8 +21,8 @@ from bnmf_core.solvers.ties import Ties, start_tied
 
 # A rise is counted from this relative error at least: of an exact fit no part would be anything.
 SMALLEST_ERROR = 1e-3
-# Convergence of displaced factorizations, and of the undisplaced one.
-DISPLACED = Stopping(500, None)
+# Convergence, before and after a displacement. Of an exact fit there is little to gain in nats,
+# and yet far to go: with the usual limits bands end too soon.
 POLISHED = Stopping(5000, None, movement=0.05, kkt=1e-5)
 # Maximum share: at 1 the whole component would be one entry.
 MOST = 0.999
@@ -146,7 +146,7 @@ def displace(
             tried / (1.0 - tried),
         )
         start = start_tied(problem, *standing(going), ties)
-        return _solved(problem, start, DISPLACED, cancel).particles
+        return _solved(problem, start, POLISHED, cancel).particles
 
     find_ends([*down, *up], solve, on_progress)
     ends = (down, up)

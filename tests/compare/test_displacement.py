@@ -8,6 +8,7 @@ import pytest
 from bnmf_core import Dataset, RunSpec, displace, laurberg, run
 from bnmf_core.compare.bands import BY_BOUND, BY_ERROR
 from bnmf_core.compare.displacement import SMALLEST_ERROR, allowed_error, polished
+from bnmf_core.compare.feasible import Feasible
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.core.problem import Problem
 from tests.solvers.test_held import planted, tied_by_quasi_newton
@@ -123,6 +124,19 @@ def test_scale_and_order_of_components_change_nothing(noisy):
 def test_the_rise_is_counted_from_a_thousandth_where_the_fit_is_exact():
     assert allowed_error(0.2, 0.01) == pytest.approx(0.202)
     assert allowed_error(0.0, 0.01) == pytest.approx(0.01 * SMALLEST_ERROR)
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_bands_of_an_exact_product_are_nearly_its_rotations(seed):
+    rng = np.random.default_rng(seed)
+    A, W = rng.gamma(1.0, size=(6, 2)) + 0.2, rng.gamma(1.0, size=(2, 9)) + 0.2
+    problem = Problem.without_model(Dataset.from_array(A @ W), 2)
+    found = displace(problem, A, W, 0, np.arange(6), 1e-5)
+    value, other = (A / A.sum(axis=0)).T
+    first, _ = Feasible.of(A, W).intervals
+    ends = np.sort(value + first[:, None] * (other - value), axis=0)
+    part = (np.stack([found.lower, found.upper]) - value) / (ends - value)
+    assert part.max() < 1.02 and np.median(part) > 0.96 and part.mean() > 0.88
 
 
 def test_what_cannot_be_moved_is_told():

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.compare.triangles import Plane, equilateral, relative_error
@@ -292,8 +293,12 @@ def test_what_the_lesson_of_doubt_keeps_is_made_again():
     elsewhere = [(one > 1.0).sum() for one in starts]
     assert abs(elsewhere[0] - elsewhere[1]) <= 4 and min(elsewhere) > 0
     assert starts[0].max() == pytest.approx(starts[1].max(), abs=0.1)
-    medians = [np.median(one["angles"]["draws"]) for one in (made, kept)]
-    np.testing.assert_allclose(*medians, rtol=0.1)
+    # Chains part at the last digit too; their angles have one distribution, that of these counts.
+    same, more = (
+        ks_2samp(made["angles"]["draws"], one["angles"]["draws"]).pvalue
+        for one in doubt.levels()[1:]
+    )
+    assert same > 1e-3 > more
     assert made["counts"] == kept["counts"]
 
 

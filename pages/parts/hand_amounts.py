@@ -6,7 +6,7 @@ import streamlit as st
 
 from bnmf_core.analysis.by_hand import ContributionExploration
 from bnmf_core.compare.alignment import without_counterpart
-from bnmf_core.compare.bands import BY_OTHER
+from bnmf_core.compare.bands import BY_OTHER, BY_TRIALS, TRIALS
 from bnmf_core.compare.contribution import Contributions
 from bnmf_core.compare.displacement import allowed_error
 from bnmf_core.compare.distances.scaling import component_shares
@@ -60,6 +60,7 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
     turned = " Some bars end where the component would be another." * bool(
         (found.ended == BY_OTHER).any()
     )
+    turned += f" Some were cut off after {TRIALS} steps." * bool((found.ended == BY_TRIALS).any())
     st.markdown(
         plain(
             f"Within {link.get('rise')} % more error, component {names[r]} may account for "

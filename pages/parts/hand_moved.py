@@ -11,7 +11,7 @@ from bnmf_core.analysis.by_hand import (
 )
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import LIMIT
-from bnmf_core.compare.bands import BY_OTHER
+from bnmf_core.compare.bands import BY_OTHER, BY_TRIALS, TRIALS
 from bnmf_core.compare.displacement import Displacement
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.components import range_chart
@@ -108,6 +108,8 @@ def _say(
             f"{other} bands end where the component would become another one, 60° away or more "
             "like one of the others."
         )
+    if open_ended := int((bands.ended == BY_TRIALS).any(axis=1).sum()):
+        sentences.append(f"{open_ended} bands were cut off after {TRIALS} steps.")
     sentences.append(
         "Each band was followed in steps from this factorization, and may be wider than shown."
     )

@@ -128,3 +128,14 @@ def test_two_components_have_bands_and_classes_are_matrices_of_their_own(server,
         "all together: no entry of A and W below 0",
     ]
     assert (known.iloc[3, 1:] <= known.iloc[:3, 1:].min()).all()
+
+
+def test_bands_that_were_cut_off_are_said_to_be(finished, monkeypatch):
+    monkeypatch.setattr("bnmf_core.compare.bands.TRIALS", 1)
+    address = {"runs": ",".join(finished), "moved": "1", "rise": "10"}
+    for begins in ("Move all entries of component 1", "Find the smallest"):
+        button(page("components", **address), begins).click().run()
+        services.place().wait(60)
+    app = page("components", **address)
+    assert not app.exception and "bands were cut off after 16 steps" in words(app)
+    assert "Some were cut off after 16 steps" in words(app)

@@ -9,7 +9,6 @@ from bnmf_core.compare.classes import class_labels
 from bnmf_core.figures.samples import sample_strips
 from bnmf_core.findings import verdicts
 from pages.frame import focusing, guard, link, panel, view
-from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
 from pages.samples_parts import (
@@ -35,7 +34,7 @@ with st.sidebar:
     if labels:
         link.one_of("label", labels)
     if len(labels) > 1:
-        st.selectbox("Classes", labels, key=link.key("label"), format_func=plain)
+        st.selectbox("Classes", labels, key=link.key("label"))
 if labels:
     link.share("label")
 found = grouping.of(look, int(rows[0]))

@@ -19,6 +19,7 @@ from bnmf_core.figures.style import (
     MIDDLE,
     component_color,
     component_name,
+    from_zero,
     layout,
     safe,
     translucent,
@@ -296,7 +297,7 @@ def range_chart(
         text=hover,
         hovertemplate="%{text}<extra></extra>",
     )
-    figure.update_xaxes(title="share of the component's sum", tickformat=".3~%", rangemode="tozero")
+    figure.update_xaxes(title="share of the component's sum", tickformat=".3~%", **from_zero(upper))
     figure.update_yaxes(
         tickvals=places, ticktext=names, range=[len(names) - 0.4, -0.6], zeroline=False
     )

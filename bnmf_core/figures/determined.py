@@ -16,6 +16,7 @@ from bnmf_core.figures.style import (
     MIDDLE,
     MUTED,
     component_color,
+    from_zero,
     layout,
     safe,
     translucent,
@@ -59,7 +60,7 @@ def contribution_bands(
             mode="lines",
             line={"color": component_color(r), "width": 11},
             opacity=0.55,
-            name="within this mode",
+            name="within the allowed error",
             showlegend=bool(r == 0),
             hoverinfo="skip",
         )
@@ -86,7 +87,7 @@ def contribution_bands(
             },
             hovertemplate=f"{safe(name)}, %{{y}}: %{{x:.2%}}<extra></extra>",
         )
-    figure.update_xaxes(title="share of the total", tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(title="share of the sum of AW", tickformat=".0%", **from_zero(upper))
     figure.update_yaxes(autorange="reversed", automargin=True)
     title = "How much each component may account for"
     return layout(figure, title, 150 + ROW * len(names), margin={"l": 130, "t": 84})

@@ -252,6 +252,11 @@ def layout(
     return figure.update_layout(common | changes, overwrite=True)
 
 
+def from_zero(ends: np.ndarray) -> dict[str, object]:
+    """An axis from 0 to beyond these ends of bars, so that none looks cut off; NaN: no bar."""
+    return {"rangemode": "tozero", "autorangeoptions": {"include": 1.04 * float(np.nanmax(ends))}}
+
+
 # Over fewer decades 1, 2 and 5 are too far apart to be ticks.
 CLOSE = 0.6
 

@@ -10,7 +10,7 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.core.names import numbered
 from bnmf_core.figures import thinning
 from pages.frame import link
-from pages.frame.words import labelled, shown
+from pages.frame.words import labelled
 
 MOST_MODES_LISTED = 30
 # Most names in a menu; others are typed.
@@ -49,7 +49,7 @@ def ask_component(called: Sequence[str]) -> int | None:
         "Component",
         list(options),
         key=link.key("component"),
-        format_func=shown(options),
+        format_func=labelled(options),
         help="The component highlighted on Components and Samples. You can also click one there.",
     )
     link.share("component")

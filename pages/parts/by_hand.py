@@ -32,7 +32,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
         return
     row = int(rows[0])
     st.session_state.setdefault(_FOLD, bool(link.get("lock") or link.get("moved")))
-    words = "By hand: hold components fixed, move entries"
+    words = "By hand: bound contributions, hold components, move entries"
     fold = st.expander(words, key=_FOLD, on_change="rerun")
     if view.is_open(fold):
         with fold:
@@ -59,7 +59,9 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
     )
     labels = component_labels(look, row)
     _pictures(look, row)
-    amounts, held, moved = st.tabs(["Contributions", "Hold components", "Move entries"])
+    names = ["Contributions", "Hold components", "Move entries"]
+    asked = names[2 if link.get("moved") else 1 if link.get("lock") else 0]
+    amounts, held, moved = st.tabs(names, default=asked)
     with amounts:
         hand_amounts.show(look, row, labels)
     with held:

@@ -10,7 +10,7 @@ from bnmf_core.compare.settled import FOLLOWED, SMALLEST_SIZE
 from bnmf_core.figures.chains import forest_plot, rank_plot, size_over_draws
 from pages.frame import view
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import labelled
 
 COLUMNS = {"group": "group of chains", "r_hat": "R̂", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS"}
 
@@ -21,9 +21,7 @@ def show(
     """Pictures of the selected run, or of the only one."""
     run_id = next(iter(traces))
     if len(traces) > 1:
-        run_id = st.selectbox(
-            "Chains of", list(traces), format_func=lambda key: plain(look.run_names[key])
-        )
+        run_id = st.selectbox("Chains of", list(traces), format_func=labelled(look.run_names))
     values = _by_chain(traces[run_id], quantity)
     if values.shape[1] < SHORTEST or not np.isfinite(values).all():
         return

@@ -16,7 +16,7 @@ from bnmf_core.figures.determined import contribution_bands, extreme_shapes
 from bnmf_core.figures.gallery import basis_images
 from pages.frame import link, view
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import labelled, plain
 from pages.parts import by_hand
 
 # Listed features of a shape, and modes shown with the band.
@@ -55,22 +55,26 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
             within[name] = bool(look.analysis.members["error"].iloc[other] <= most)
     called = look.notes.components(A)
     names = numbered(called, A.shape[1])
-    k = int((found.upper - found.lower).argmax())
+    k = _widest(found)
     r = int(found.components[k])
-    turned = " Some bars end where the component would be another." * bool(
+    turned = (
+        " Dots: the partners in other modes, hollow where the mode's error is larger than allowed."
+        * bool(others)
+    )
+    turned += " Some bars end where the component would be another." * bool(
         (found.ended == BY_OTHER).any()
     )
     turned += f" Some were cut off after {TRIALS} steps." * bool((found.ended == BY_TRIALS).any())
     st.markdown(
         plain(
             f"Within {link.get('rise')} % more error, component {names[r]} may account for "
-            f"{percent(found.lower[k])} to {percent(found.upper[k])} of the total."
+            f"{percent(found.lower[k])} to {percent(found.upper[k])} of the sum of AW. Here it is "
+            f"{percent(found.value[k])}; no other bar is longer."
         )
     )
     view.chart(
         contribution_bands(*bands, others, within, called),
-        "Bars: all else is solved for again. Dots: the partners in other modes, hollow where the "
-        f"mode's error is larger than allowed.{turned}",
+        f"Bars: all else is solved for again; they may be longer than shown.{turned}",
         name="contributions",
         origin=look.origin,
         table=pd.DataFrame(
@@ -84,6 +88,10 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
     )
 
 
+def _widest(found: Contributions) -> int:
+    return int((found.upper - found.lower).argmax())
+
+
 def _shapes(
     look: Lens, work: ContributionExploration, found: Contributions, labels: dict[str, str]
 ) -> None:
@@ -92,7 +100,8 @@ def _shapes(
     chosen = st.selectbox(
         "Extreme shapes of component",
         keys,
-        format_func=lambda key: plain(labels[key]),
+        index=keys.index(str(found.components[_widest(found)] + 1)),
+        format_func=labelled(labels),
         key="amounts_of",
     )
     r = int(chosen) - 1

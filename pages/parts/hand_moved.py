@@ -18,7 +18,7 @@ from bnmf_core.figures.components import range_chart
 from bnmf_core.figures.gallery import basis_images
 from pages.frame import link, view
 from pages.frame.lens import Lens
-from pages.frame.words import plain, shown
+from pages.frame.words import capital, plain, shown
 from pages.parts import by_hand
 
 
@@ -96,12 +96,14 @@ def _say(
             "more like one of the others. A name that was given to it is lost long before, at "
             f"{LIMIT:g}°."
         )
-    sentences = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
+    loss = look.analysis.fit.loss
+    sentences = [f"{loss.axis}: {error:.5g}, and {allowed:.5g} is allowed."]
     if error > 0:
+        noise = "If the residual were independent noise, " * (loss is SQUARED_ERROR)
         nats = _lost(look.analysis, error, allowed)
         sentences.append(
-            f"If all of it were independent noise, so much more would lower the log likelihood "
-            f"by {nats:,.3g} nats (2.3 nats are a factor of ten)."
+            f"{capital(noise + 'the allowed rise')} would lower the log likelihood by "
+            f"{nats:,.3g} nats (2.3 nats are a factor of ten)."
         )
     if other := int((bands.ended == BY_OTHER).any(axis=1).sum()):
         sentences.append(

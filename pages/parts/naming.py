@@ -12,7 +12,7 @@ from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, N
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.services import store
-from pages.frame.words import plain, shown
+from pages.frame.words import labelled, plain
 
 MOST_MODES = 12
 
@@ -79,7 +79,7 @@ def _form(
 ) -> None:
     """Select a mode or component, and edit its name and note."""
     chosen = st.selectbox(
-        "Which one", list(options), format_func=shown(options), key=f"naming_{kind}"
+        "Which one", list(options), format_func=labelled(options), key=f"naming_{kind}"
     )
     number = int(chosen)
     note = notes[number]

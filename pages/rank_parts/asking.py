@@ -135,7 +135,7 @@ def _new(dataset: Dataset) -> RankQuestion:
         "Model",
         offered,
         offered.index(proposal.model) if proposal.model in offered else 0,
-        format_func=shown({key: MODELS[key].label for key in offered}),
+        format_func=labelled({key: MODELS[key].label for key in offered}),
         key=f"rank_model_{dataset.hash}",
         help=plain(
             "Says how probable a factorization is, and by what fits are measured. "

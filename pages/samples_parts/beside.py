@@ -104,7 +104,7 @@ def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
         st.selectbox(
             "Compared with",
             numbers,
-            format_func=lambda number: plain(standing[number - 1]),
+            format_func=lambda number: standing[number - 1],
             key=link.key("with"),
         )
         - 1

@@ -13,7 +13,7 @@ from bnmf_core.core.names import numbered, percent
 from bnmf_core.figures.topics import period_lines
 from pages.frame import view
 from pages.frame.lens import Lens
-from pages.frame.words import shown
+from pages.frame.words import labelled
 from pages.samples_parts.by_class import modes_of
 
 
@@ -32,7 +32,7 @@ def _over_time(look: Lens, row: int, called: list[str], label: str, chosen: int 
     rows = modes_of(look, row)
     if len(rows) > 1:
         names = {int(k): look.mode_names[look.modes.labels[k]] for k in rows}
-        row = int(st.selectbox("Mode", list(names), format_func=shown(names), key="time_mode"))
+        row = int(st.selectbox("Mode", list(names), format_func=labelled(names), key="time_mode"))
     found = _periods(look.analysis.cache_key, row, int(rows[0]), label, look)
     names = numbered(called, len(found.mean))
     # Means of periods with few observations are unreliable.

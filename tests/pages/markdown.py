@@ -5,6 +5,7 @@ or put together of such parts.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ NAMED = frozenset({"body", "label", "text", "value", "delta", "help", "captions"
 ONLY_NAMED = frozenset({"page_link", "progress"})
 # Their options are Markdown, too; those of select boxes are not.
 WITH_OPTIONS = frozenset({"radio", "pills", "segmented_control"})
+MENUS = frozenset({"selectbox", "multiselect"})
 SAFE = frozenset({"plain", "duration", "size", "moment", "shown"})
 # Said by the developers in the list of pages.
 TRUSTED = frozenset({"page.question"})
@@ -41,6 +43,18 @@ def unsafe(path: Path) -> list[str]:
         for call in _own(scope, ast.Call)
         for argument in _markdown(call)
         if not _Safety(module, scope).of(argument)
+    ]
+
+
+def escaped_menus(path: Path) -> list[str]:
+    """The menus of a script whose options are escaped, though they are not read as Markdown."""
+    return [
+        f"{path.name}:{call.lineno}: {ast.unparse(word.value)}"
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if call.func.attr in MENUS
+        for word in call.keywords
+        if word.arg == "format_func" and re.search(r"\b(plain|shown)\b", ast.unparse(word.value))
     ]
 
 

@@ -9,7 +9,7 @@ from bnmf_core import Dataset, RunSpec
 from pages.frame.words import JOINER, left, plain
 from tests.pages.apps import PAGES, ROOT, page
 from tests.pages.conftest import made_once
-from tests.pages.markdown import unsafe
+from tests.pages.markdown import escaped_menus, unsafe
 
 SCRIPTS = sorted((ROOT / "pages").rglob("*.py"))
 HOSTILE = (
@@ -34,6 +34,11 @@ HOSTILE = (
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_script_shows_text_of_unknown_origin_as_markdown(path):
     assert unsafe(path) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_menus_show_no_backslashes(path):
+    assert escaped_menus(path) == []
 
 
 def test_only_what_the_program_itself_has_written_is_html():
@@ -71,6 +76,8 @@ def test_the_walk_through_scripts_finds_what_goes_round(tmp_path):
     for line in (*wrong, *right):
         script.write_text(line)
         assert bool(unsafe(script)) == (line in wrong), line
+    script.write_text("st.selectbox('Which', keys, format_func=lambda key: plain(labels[key]))")
+    assert escaped_menus(script)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -57,14 +57,16 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
     names = numbered(called, A.shape[1])
     k = _widest(found)
     r = int(found.components[k])
-    turned = (
-        " Dots: the partners in other modes, hollow where the mode's error is larger than allowed."
-        * bool(others)
-    )
-    turned += " Some bars end where the component would be another." * bool(
-        (found.ended == BY_OTHER).any()
-    )
-    turned += f" Some were cut off after {TRIALS} steps." * bool((found.ended == BY_TRIALS).any())
+    reading = ["Bars: all else is solved for again; they may be longer than shown."]
+    if others:
+        reading.append(
+            "Dots: the partners in other modes, hollow where the mode's error is larger than "
+            "allowed."
+        )
+    if (found.ended == BY_OTHER).any():
+        reading.append("Some bars end where the component would be another.")
+    if (found.ended == BY_TRIALS).any():
+        reading.append(f"Some were cut off after {TRIALS} steps.")
     st.markdown(
         plain(
             f"Within {link.get('rise')} % more error, component {names[r]} may account for "
@@ -74,7 +76,7 @@ def _bands(look: Lens, work: ContributionExploration, found: Contributions, row:
     )
     view.chart(
         contribution_bands(*bands, others, within, called),
-        f"Bars: all else is solved for again; they may be longer than shown.{turned}",
+        " ".join(reading),
         name="contributions",
         origin=look.origin,
         table=pd.DataFrame(
